@@ -183,7 +183,12 @@ def test_the_charge_is_committed_before_anything_is_drawn_and_not_where_it_does_
         (asked(0.1), 0, "from 1 to 5"),
         (asked(0.1), 6, "from 1 to 5: all of them cost less noise where it is left out"),
         (asked(0.1), True, "from 1 to 5"),
-        (TablesQuestion(columns=COLUMNS, ways=3, rho=0.1), 1, "among tables of two columns"),
+        (TablesQuestion(columns=COLUMNS, ways=4, rho=0.1), 1, "among tables of two columns, or of three"),
+        (
+            TablesQuestion(tables=[{"columns": COLUMNS[:3]}, {"columns": COLUMNS[2:]}], rho=0.1),
+            1,
+            "Got both. Leave out one kind",
+        ),
         (TablesQuestion(columns=COLUMNS, ways=1, rho=0.1), 1, "must be left out"),
         (
             TablesQuestion(tables=[{"columns": ["sex", "ward"], "weight": 2}, {"columns": ["old"]}], rho=0.1),

@@ -11,10 +11,13 @@ Cesar & Rogers 2021 for its ρ. Proof: `docs/theory/choosing-tables.md`.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Self
 
 from leakcap.errors import InvalidParameter, InvalidQuery
@@ -27,15 +30,21 @@ from leakcap.tables import ResidualPlan, TablesQuestion, Workload
 from leakcap.tables.charge import event_between_contents, spend_of_rho
 from leakcap.tables.plan import reach_squared, root_up
 from leakcap.tables.question import PlannedTables
-from leakcap.tables.workload import Places
+from leakcap.tables.workload import Places, margins_of_places
 
 __all__ = ["ChoiceQuestion", "TableChoice"]
 
 _FIRST, _SCORES = Fraction(3, 20), Fraction(1, 10)
 """The share of ρ for the total and single columns, and of each round's share that for the choice."""
 _DECIMALS = 10**18
+_MOST_COLUMNS = 3
 _MOST_WORK = 10**8
 """Rounds times the square of all keys, which the time of a fit grows with: about an hour of one core."""
+_MOST_CANDIDATES = 20_000
+"""Of three columns: noise is planned for each, which takes some seconds."""
+_CELL, _SCORED = 4, 100
+"""So many times as long as an entry of that square takes a cell of three columns in a fit; so many cells are
+scored meanwhile."""
 _MEAN = Fraction(4, 5)
 """Of Σ|noise| to the standard deviation, about √(2/π): no promise rests on it."""
 
@@ -54,7 +63,7 @@ class ChoiceQuestion:
 
 @dataclass(frozen=True)
 class TableChoice:
-    """A choice of `rounds` of the tables of two columns that `planned` has, priced beforehand.
+    """A choice of `rounds` of the tables that `planned` has, of two columns or of three, priced beforehand.
 
     >>> policy = Policy.model_validate({"dataset": "d", "neighbours": "add-remove-one", "caps": {"rho": 1.0},
     ...     "columns": {name: {"keys": [1, 2, 3]} for name in "abcd"}})
@@ -73,11 +82,16 @@ class TableChoice:
         check_fits(planned)
         own, name = cls(planned, rounds), f"tables `{question.name}`"
         weights = planned.plan.workload.weights
-        larger = [planned.plan.workload.named(table) for table in weights if len(table) > 2]
+        larger = [planned.plan.workload.named(table) for table in weights if len(table) > _MOST_COLUMNS]
         if larger:
             raise InvalidQuery(
-                f"`choose` of {name} must be among tables of two columns. Got ({', '.join(larger[0])}). "
-                "Ask for `ways = 2`, or leave `choose` out."
+                f"`choose` of {name} must be among tables of two columns, or of three. Got "
+                f"({', '.join(larger[0])}). Ask for `ways = 2` or `ways = 3`, or leave `choose` out."
+            )
+        if len({len(table) for table in own.candidates}) > 1:
+            raise InvalidQuery(
+                f"`choose` of {name} must be among tables of two columns, or among tables of three. Got "
+                "both. Leave out one kind: tables of two columns are released with those of three."
             )
         if len(set(weights.values())) > 1:
             raise InvalidQuery(
@@ -89,16 +103,10 @@ class TableChoice:
         if not whole or not 1 <= rounds < among:
             rule = f"be a whole number from 1 to {among - 1}" if among > 1 else "be left out"
             raise InvalidQuery(
-                f"`choose` of {name}, which has {among:,} tables of two columns with two keys or more, must "
-                f"{rule}: all of them cost less noise where it is left out. Got {rounds!r}."
+                f"`choose` of {name}, which has {among:,} tables of {own.columns} with two keys or more, "
+                f"must {rule}: all of them cost less noise where it is left out. Got {rounds!r}."
             )
-        keys = sum(planned.plan.workload.sizes)
-        if rounds * keys**2 > _MOST_WORK:
-            raise InvalidQuery(
-                f"`choose` of {name} must be no more than {_MOST_WORK // keys**2:,} where all columns have "
-                f"{keys:,} keys together: each round fits a law to them. Got {rounds:,}. Choose fewer "
-                "tables, or ask for fewer columns or keys."
-            )
+        own.require_little_work()
         try:
             own.check()
         except InvalidParameter as error:
@@ -106,6 +114,42 @@ class TableChoice:
                 f"`choose` of {name}: {error} Choose fewer tables, or offer a larger ρ."
             ) from None
         return own
+
+    def require_little_work(self) -> None:
+        """Raise `InvalidQuery` where the rounds would fit for more than about an hour of one core, or there
+        are too many candidates. A single round always fits: `check_fits` has bounded the tables."""
+        name, keys = f"tables `{self.planned.question.name}`", sum(self.planned.plan.workload.sizes)
+        if len(self._cells) - 1 > _MOST_CANDIDATES:
+            raise InvalidQuery(
+                f"`choose` of {name} must be among no more than {_MOST_CANDIDATES:,} tables of three "
+                f"columns. Got {len(self.candidates):,}. Ask for fewer columns, or for `ways = 2`."
+            )
+        most = bisect_right(range(1, self.rounds + 1), _MOST_WORK, key=self._work)
+        if most < self.rounds:
+            raise InvalidQuery(
+                f"`choose` of {name} must be no more than {most:,} where all columns have {keys:,} keys "
+                f"together: each round fits a law to them. Got {self.rounds:,}. Choose fewer tables, or ask "
+                "for fewer columns or keys."
+            )
+
+    def _work(self, rounds: int) -> int:
+        """What the time of so many rounds grows with: for each of them the square of all keys, and of three
+        columns the cells of what is chosen before it, and of all that there is to choose from."""
+        cells, square = self._cells, sum(self.planned.plan.workload.sizes) ** 2
+        fitted = cells[min(rounds, len(cells) - 1)]
+        return rounds * (square + _CELL * fitted + cells[-1] // _SCORED)
+
+    @cached_property
+    def _cells(self) -> list[int]:
+        """The cells of candidates of three columns added up, from the largest on."""
+        workload = self.planned.plan.workload
+        cells = [workload.cells_of(table) for table in self.candidates if len(table) > 2]
+        return [0, *accumulate(sorted(cells, reverse=True))]
+
+    @property
+    def columns(self) -> str:
+        """What the candidates are tables of, in words."""
+        return "three columns" if any(len(table) > 2 for table in self.candidates) else "two columns"
 
     def check(self) -> None:
         """Raise `InvalidParameter` where ρ is too small for some part of it."""
@@ -149,7 +193,7 @@ class TableChoice:
         return tuple(
             table
             for table, _ in self.planned.in_order
-            if table in workload.weights and len(table) == 2 and reach_squared(workload, table)
+            if table in workload.weights and len(table) > 1 and reach_squared(workload, table)
         )
 
     @cached_property
@@ -163,15 +207,37 @@ class TableChoice:
 
     @cached_property
     def noise(self) -> Mapping[Places, ResidualPlan]:
-        """For each candidate the noise of its residual in the round that chooses it: the same in each."""
+        """For each candidate the noise of its residual, and of three columns those of its margins of two, in
+        the round that chooses it: the same in each. What has been released before is not released again."""
         policy, columns = self.planned.policy, self.planned.plan.workload.columns
         share, rows = self._round * (1 - _SCORES), policy.rows_per_unit
         return {
             table: ResidualPlan.of_residuals(
-                Workload(columns, {table: Fraction(1)}), [table], share, rows, self._replace
+                Workload(columns, {table: Fraction(1)}),
+                [part for part in margins_of_places(table) if len(part) > 1],
+                share,
+                rows,
+                self._replace,
             )
             for table in self.candidates
         }
+
+    @cached_property
+    def at_once(self) -> int:
+        """For how many noises of a cell its interval holds at once: for each table that can be shown the ways
+        in which the noise of its parts can have come from candidates. Of two columns that is one each."""
+        ways = Counter(part for plan in self.noise.values() for part in plan.variances)
+        shown = {part for table in self.candidates for part in margins_of_places(table) if len(part) > 1}
+        return sum(
+            math.prod(ways[part] for part in margins_of_places(table) if part in ways) for table in shown
+        )
+
+    def added(self, chosen: tuple[Places, ...], table: Places) -> ResidualPlan:
+        """The noise of what a table adds that is chosen after others: of residuals that none of these has.
+        It costs no more than that of all of its residuals."""
+        before = {part for one in chosen for part in self.noise[one].variances}
+        own = self.noise[table]
+        return replace(own, variances={p: v for p, v in own.variances.items() if p not in before})
 
     @cached_property
     def expected(self) -> Mapping[Places, int]:
@@ -188,12 +254,12 @@ class TableChoice:
         asked = {
             table: Fraction(1)
             for table in (*chosen, *alone)
-            if len(table) == 2 or not any(table[0] in one for one in chosen)
+            if len(table) > 1 or not any(table[0] in one for one in chosen)
         }
         own = Workload(workload.columns, asked)
         variances = dict(self.first.variances)
-        for table in chosen:
-            variances |= self.noise[table].variances
+        for place, table in enumerate(chosen):
+            variances |= self.added(chosen[:place], table).variances
         plan = ResidualPlan(
             own,
             {table: variances[table] for table in own.closure if table in variances},

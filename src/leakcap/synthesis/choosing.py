@@ -59,7 +59,8 @@ def release_chosen_tables(
     fresh: bool = False,
     source: ByteSource = system_bytes,
 ) -> ChosenTables:
-    """So many of a question's tables of two columns, chosen where a fitted law is farthest from them.
+    """So many of a question's tables of two columns, or of three, chosen where a fitted law is farthest from
+    them. With a table of three columns its margins of two are released, where they have not been.
 
     One charge for all, committed before anything is scored; for free where the ledger knows the answer,
     unless `fresh`. Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent.
@@ -105,7 +106,7 @@ def tables_of_choice(
 ) -> ChosenTables:
     """The tables of a choice with their noisy integers."""
     named = tuple(map(choice.planned.plan.workload.named, chosen))
-    return ChosenTables(choice.made(chosen), noisy, spend, entry, repeated, len(choice.candidates), named)
+    return ChosenTables(choice.made(chosen), noisy, spend, entry, repeated, choice.at_once, named)
 
 
 class ChoiceBeside(Beside[_Answer]):
@@ -155,7 +156,7 @@ def chosen_tables(choice: TableChoice, counts: Mapping[Places, Integers], source
         scores = [_score(choice, law, one, counts[one]) for one in left]
         mechanism = Exponential((tuple(map(Fraction, scores)),), choice.epsilon, choice.sensitivity)
         found = left.pop(int(mechanism.sample([0], source)[0]))
-        noisy |= noisy_residuals(choice.noise[found], counts, source)
+        noisy |= noisy_residuals(choice.added(chosen, found), counts, source)
         chosen = (*chosen, found)
     return chosen, noisy
 

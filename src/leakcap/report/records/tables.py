@@ -168,7 +168,7 @@ def choice_told(found: ReleasedTables) -> dict[str, ChoiceRecord]:
     from leakcap.synthesis.choosing import ChosenTables
 
     assert isinstance(found, ChosenTables)
-    return {"choice": ChoiceRecord(among=found.among, chosen=found.chosen)}
+    return {"choice": ChoiceRecord(among=len(found.choice.candidates), chosen=found.chosen)}
 
 
 def _told(one: ReleasedTable, asked: bool) -> TableRecord:
