@@ -72,8 +72,8 @@ def _how(e: Exposure) -> str:
         return ""
     if e.composed.at_once:
         return (
-            " The shares below are exact for these answers together, all of which were fixed before any was "
-            "seen."
+            " The shares below are of all these answers together, composed exactly: all were fixed before "
+            "any was seen."
         )
     return (
         " The answers were asked one after another: lines that hold only for whoever keeps to what was spent "

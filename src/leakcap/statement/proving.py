@@ -18,6 +18,10 @@ for every way of asking that stays within all of them, in the mean over the nois
 least is no choice, since each holds for all such ways of asking; so no order has to pay for another here, as
 it has to where the cap is on ε, and which order keeps it hangs on what was seen (`leakcap.ledger.curve`).
 
+**Steps on samples.** Steps of Gaussian noise on Poisson samples are told from steps without the person by one
+pair each (`leakcap.accounting.SampledSteps`), which looks different from its two sides. So many of them are a
+price that adds up like the others, D being their product; the product with all else is the accountant's.
+
 Sources: Koskela, Tobaben & Honkela 2023; Smith & Thakurta 2022 for Gaussian noise; Kairouz, Oh & Viswanath
 2015 for ε and δ; Canonne, Kamath & Steinke 2020 for the δ of a Rényi divergence.
 """
@@ -26,13 +30,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, product
 from typing import TypeAlias
 
 from leakcap.definition.normal import normal_profile, quantile_of_logit, tail
-from leakcap.ledger.curve import ORDERS
-from leakcap.numeric.rounding import sum_up, up
+from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.steps import GaussianSteps, accounted
+from leakcap.numeric.rounding import down, sum_up, up
 from leakcap.statement.tally import Tally
 
 __all__ = ["Proven", "gaussian_distance_of_pure", "proven_pairs", "two_steps_of"]
@@ -54,6 +60,11 @@ _NEARLY = 4e-13
 """Of ε: discrete Gaussian noise is a function of continuous noise but for a factor of e^(±10⁻¹³)."""
 _ABOVE = 1e-15
 """Absolute: what `leakcap.ledger.lattice_gaussian` cuts off, for a million integers that are moved."""
+_FAR_OUT, _TOLERANCE = 1e-9, 1e-2
+"""Of steps on samples: a δ below which no line hangs on it, and how near to a larger one the accountant has
+to come; but for very rare samples it comes as near as doubles go."""
+_LOUD, _MANY = Fraction(1, 2), 10**7
+"""The accountant is asked of steps with this much noise or more, so many of a kind; else Rényi's curve is."""
 _CLOSE = 1e-9
 """Relative: a difference of two tails is good enough where their roundings are that small beside it."""
 
@@ -108,18 +119,23 @@ def _top(tally: Tally) -> float:
         squared = tally.gaussian + math.fsum(_as_gaussian(e, n) for e, n in tally.pure)
         ends.append(squared / 2 + _FAR * math.sqrt(squared))
         ends.append(tally.epsilon + tally.gaussian / 2 + _FAR * math.sqrt(tally.gaussian))
-    orders = zip(ORDERS, tally.curve, strict=False)
+    orders = [*zip(ORDERS, tally.curve, strict=False)]
+    if tally.usable and tally.steps:
+        ends, orders = [], [*orders, *zip(ORDERS, _curve_beside_steps(tally), strict=True)]
     ends += [nats - math.log(_LEAST) / (order - 1) for order, nats in orders if order > 1]
     end = max(min(ends), 1e-9)
-    pure = tally.usable and tally.gaussian == 0.0 and 0.8 * tally.epsilon <= end
+    pure = tally.usable and not tally.noisy and 0.8 * tally.epsilon <= end
     return max(tally.epsilon, 1e-9) if pure else end
 
 
 def _bounds(tally: Tally, at_once: bool, grid: _Floats) -> list[_Floats]:
     found: list[_Floats] = []
     if tally.usable:
-        found += [_mixed(*one, grid) for one in (_exactly(tally) if at_once else _adaptively(tally))]
-        if tally.gaussian == 0.0:
+        if tally.steps:
+            found += [_with_steps(tally, *one, grid) for one in _beside_steps(tally, at_once)]
+        else:
+            found += [_mixed(*one, grid) for one in (_exactly(tally) if at_once else _adaptively(tally))]
+        if not tally.noisy:
             found.append([float(at < tally.epsilon) for at in grid])
             if math.isfinite(tally.laplace):
                 found.append([-math.expm1(min(at - tally.laplace, 0.0) / 2.0) for at in grid])
@@ -200,6 +216,62 @@ def _mixed(squared: float, losses: _Losses, grid: _Floats) -> _Floats:
             _ABOVE + math.fsum(p * _gaussian(mu, at - _NEARLY - loss) for loss, p in losses) for at in grid
         ]
     return [math.fsum(p * -math.expm1(at - loss) for loss, p in losses if loss > at) for at in grid]
+
+
+@lru_cache(maxsize=64)
+def _curve_beside_steps(tally: Tally) -> tuple[float, ...]:
+    """Rényi divergences of the steps, the Gaussian noise and the randomised responses together."""
+    steps = [(accounted(GaussianSteps(noise, rate, 1, False)), n) for noise, rate, n in tally.steps]
+    responses = [(curve_of_pure(epsilon), n) for epsilon, n in tally.pure]
+    return tuple(
+        sum_up(
+            [
+                up(order * tally.gaussian / 2),
+                *(up(one.renyi(order) * n) for one, n in steps),
+                *(up(curve[place] * n) for curve, n in responses),
+            ]
+        )
+        for place, order in enumerate(ORDERS)
+    )
+
+
+def _beside_steps(tally: Tally, at_once: bool) -> list[tuple[float, _Groups]]:
+    """Gaussian noise and randomised responses that stand beside the steps: as they are, or for answers asked
+    one after another as `_adaptively` has them."""
+    if at_once:
+        kept, rest = _listed(tally.pure, _LISTED_BESIDE_NOISE)
+        return [(sum_up([tally.gaussian, *(_as_gaussian(e, n) for e, n in rest)]), kept)]
+    as_noise = sum_up([tally.gaussian, *(_as_gaussian(e, n) for e, n in tally.pure)])
+    return [(as_noise, ()), *([(tally.gaussian, ((tally.epsilon, 1),))] if tally.pure else [])]
+
+
+def _with_steps(tally: Tally, squared: float, responses: _Groups, grid: _Floats) -> _Floats:
+    """δ(ε) of all of it, the larger of both directions, by the accountant."""
+    from leakcap.accounting import PrivacyLoss, dominating_loss
+    from leakcap.accounting.routes import deltas_at
+    from leakcap.arrays import np
+    from leakcap.definition import PureDP
+    from leakcap.mechanism import Gaussian
+
+    found: dict[PrivacyLoss, int] = {}
+    for noise, rate, n in tally.steps:
+        one = accounted(GaussianSteps(noise, rate, 1, False)).loss
+        assert one is not None  # the steps are between presence and absence
+        found[one] = found.get(one, 0) + n
+    if squared > 0.0:
+        found[PrivacyLoss.of_mechanism(Gaussian(down(1.0 / math.sqrt(squared), 4)))] = 1
+    for epsilon, n in responses:
+        found[dominating_loss(PureDP(up(epsilon, 4)))] = n
+    # Far out Rényi divergences say enough, and the accountant would have to work most there.
+    delta = _of_curve(_curve_beside_steps(tally), grid)
+    quick = all(noise >= _LOUD and n <= _MANY for noise, _, n in tally.steps)
+    near = [place for place, most in enumerate(delta) if most > _FAR_OUT and quick]
+    at = np.array([max(grid[place] - _NEARLY, 0.0) for place in near])
+    loss = PrivacyLoss.of(found)
+    both = [deltas_at(one.parts, at, _TOLERANCE, _FAR_OUT)[1].tolist() for one in (loss, loss.reverse)]
+    for place, *most in zip(near, *both, strict=True):
+        delta[place] = min(delta[place], _ABOVE + max(most))
+    return delta
 
 
 @lru_cache(maxsize=1 << 14)

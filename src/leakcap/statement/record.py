@@ -27,6 +27,7 @@ __all__ = [
     "Part",
     "Rho",
     "StatementRecord",
+    "StepsRecord",
     "TallyRecord",
     "Unbounded",
 ]
@@ -108,6 +109,14 @@ class Information(Ends):
     source: str
 
 
+class StepsRecord(Part):
+    """Steps of Gaussian noise on Poisson samples, between presence and absence."""
+
+    noise_multiplier: Annotated[str, Field(description="as an exact fraction")]
+    sampling_probability: Annotated[str, Field(description="as an exact fraction")]
+    count: Annotated[int, Field(ge=1)]
+
+
 class TallyRecord(Part):
     """What answers are functions of, added up, between two tables and in both directions."""
 
@@ -125,6 +134,10 @@ class TallyRecord(Part):
     ]
     delta: Annotated[Delta, Field(description="δ, a probability, that is left out of these")]
     usable: Annotated[bool, Field(description="whether these cover every answer")]
+    steps: Annotated[
+        tuple[StepsRecord, ...],
+        Field(description="steps of Gaussian noise on Poisson samples, by noise and rate"),
+    ] = ()
     curve: Annotated[
         tuple[Nats, ...],
         Field(description="Rényi divergences of all answers at the ledger's orders; empty where needless"),

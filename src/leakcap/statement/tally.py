@@ -8,20 +8,31 @@ of these adds up by itself, and each sum proves something, whichever says most w
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 
 from leakcap.errors import require
 from leakcap.ledger.curve import ORDERS
-from leakcap.numeric.rounding import ceil_to, sum_up, up
-from leakcap.statement.record import ComposedRecord, TallyRecord
+from leakcap.numeric.rounding import ceil_to, float_up, sum_up, up
+from leakcap.statement.record import ComposedRecord, StepsRecord, TallyRecord
 
 __all__ = ["Composed", "Tally"]
 
 _KINDS = 24
 """So many different ε are kept apart; beyond that, neighbouring ones count as the larger of them."""
+_KINDS_OF_STEPS = 6
+"""So many kinds of steps are kept apart; beyond that, all count as the least noise at the largest rate."""
+_MOST_STEPS = 10**15
+_LOUDEST = Fraction(1, 1000)
+"""The least noise multiplier of steps that are kept as such."""
+_LONGEST, _FRACTION = 60, re.compile(r"[0-9]+(/[1-9][0-9]*)?")
+
+Steps = tuple[tuple[Fraction, Fraction, int], ...]
+"""Noise multiplier, sampling rate below 1, and how many steps have them; no pair comes twice."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,8 @@ class Tally:
 
     `gaussian` is the squared distance Σμ² of the answers that are functions of Gaussian noise, `pure` the ε
     of those that are functions of randomised response and how many have it, `laplace` the distance in scales
-    of all of these as Laplace noise (∞ where they are not), and `delta` what is left out of them.
+    of all of these as Laplace noise (∞ where they are not), `steps` those of Gaussian noise on Poisson
+    samples, between presence and absence, and `delta` what is left out of all of them.
     `usable` says whether that covers every answer. `curve` is the sum of all answers' Rényi divergences at
     the ledger's orders, in nats, but for a δ of `leak`; empty where it was not added up.
 
@@ -47,6 +59,7 @@ class Tally:
     usable: bool = True
     curve: tuple[float, ...] = ()
     leak: float = 0.0
+    steps: Steps = ()
 
     def __post_init__(self) -> None:
         for name, most in (("gaussian", math.inf), ("delta", 1.0), ("leak", 1.0)):
@@ -56,6 +69,11 @@ class Tally:
         require(self.laplace >= 0.0, "laplace", "Tally", "be a distance from 0, or ∞", self.laplace)
         good = all(math.isfinite(epsilon) and epsilon >= 0 and n >= 1 for epsilon, n in self.pure)
         require(good, "pure", "Tally", "be pairs of a finite ε and how many answers have it", self.pure)
+        good = len({one[:2] for one in self.steps}) == len(self.steps) <= _KINDS_OF_STEPS and all(
+            noise >= _LOUDEST and 0 < rate < 1 and 1 <= n <= _MOST_STEPS for noise, rate, n in self.steps
+        )
+        rule = f"be up to {_KINDS_OF_STEPS} kinds of noise from 1/1000, rates between 0 and 1, and counts"
+        require(good, "steps", "Tally", rule, self.steps)
         good = len(self.curve) in (0, len(ORDERS)) and all(nats >= 0 for nats in self.curve)
         require(good, "curve", "Tally", f"be empty or {len(ORDERS)} numbers from 0", self.curve)
         require(self.usable or bool(self.curve), "curve", "Tally", "cover what nothing else does", self.curve)
@@ -66,9 +84,25 @@ class Tally:
         return self.leak if self.curve else self.delta
 
     @property
+    def noisy(self) -> bool:
+        """Whether some answer has no ε without a δ."""
+        return self.gaussian > 0.0 or bool(self.steps)
+
+    @property
     def epsilon(self) -> float:
         """The ε of randomised responses added up, rounded up; without Gaussian noise that of all answers."""
         return sum_up(epsilon * n for epsilon, n in self.pure) if self.pure else 0.0
+
+    @classmethod
+    def of_steps(cls, noise: Fraction, rate: Fraction, count: int) -> Tally | None:
+        """So many steps of Gaussian noise on Poisson samples; None where they hide next to nothing.
+
+        >>> Tally.of_steps(Fraction(2), Fraction(1), 8).gaussian
+        2.0
+        """
+        if rate == 1:
+            return cls(gaussian=float_up(count / noise**2))
+        return cls(steps=((noise, rate, count),)) if noise >= _LOUDEST else None
 
     @staticmethod
     def total(tallies: Iterable[Tally]) -> Tally:
@@ -108,12 +142,20 @@ class Tally:
             usable=all(one.usable for one, _ in counted),
             curve=tuple(added(zip(column, counts, strict=True)) for column in columns),
             leak=min(added((one.leak, n) for one, n in counted), 1.0),
+            steps=_few_steps(
+                (noise, rate, times * n) for one, n in counted for noise, rate, times in one.steps
+            ),
         )
 
     def record(self) -> TallyRecord:
         """As a record keeps it, the curve at six digits rounded up."""
         curve = tuple(_digits(nats, 6) for nats in self.curve)
+        steps = [
+            StepsRecord(noise_multiplier=str(noise), sampling_probability=str(rate), count=n)
+            for noise, rate, n in self.steps
+        ]
         return TallyRecord(
+            **({"steps": tuple(steps)} if steps else {}),
             gaussian=self.gaussian,
             pure=self.pure,
             laplace=self.laplace,
@@ -138,6 +180,7 @@ class Tally:
             usable=record.usable,
             curve=tuple(math.inf if nats is None else nats for nats in record.curve),
             leak=record.leak,
+            steps=tuple(map(_steps_read, record.steps)),
         )
 
     @property
@@ -220,6 +263,28 @@ def _few(pure: Counter[float]) -> tuple[tuple[float, int], ...]:
         (_, fewer), (epsilon, more) = found[place : place + 2]
         found[place : place + 2] = [(epsilon, fewer + more)]
     return tuple(found)
+
+
+def _few_steps(each: Iterable[tuple[Fraction, Fraction, int]]) -> Steps:
+    """By noise and rate, each with its count; of many kinds all as the one that tells most."""
+    found: Counter[tuple[Fraction, Fraction]] = Counter()
+    for noise, rate, n in each:
+        found[noise, rate] += n
+    if len(found) > _KINDS_OF_STEPS:
+        worst = (min(noise for noise, _ in found), max(rate for _, rate in found))
+        return ((*worst, sum(found.values())),)
+    return tuple((*kind, n) for kind, n in sorted(found.items()))
+
+
+def _steps_read(record: StepsRecord) -> tuple[Fraction, Fraction, int]:
+    noise, rate = (_fraction(text) for text in (record.noise_multiplier, record.sampling_probability))
+    return noise, rate, record.count
+
+
+def _fraction(text: str) -> Fraction:
+    good = len(text) <= _LONGEST and _FRACTION.fullmatch(text) is not None
+    require(good, "steps", "TallyRecord", "hold fractions of whole numbers, such as 11/10", text[:_LONGEST])
+    return Fraction(text)
 
 
 def _digits(value: float, digits: int) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from leakcap.bound import Bound
 from leakcap.ledger import Balance, Charge, Entry, OdometerReading, Spend
+from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.details import EXACT_TOTALS
 from leakcap.ledger.limits import balances, excess
 from leakcap.ledger.odometer import added, odometer
@@ -23,6 +24,7 @@ from leakcap.release.results.tallies import composed_of
 from leakcap.statement import Exposure, compose
 from leakcap.statement.capped import Capped
 from leakcap.statement.risks import ProvenRecord
+from leakcap.statement.tally import Composed, Tally
 
 __all__ = [
     "balances_of_plan",
@@ -34,6 +36,8 @@ __all__ = [
     "proven_so_far",
 ]
 
+_TOLD = Tally(curve=(0.0,) * len(ORDERS))
+"""An answer from a slot of a plan."""
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
 """The δ at which games read the composed curves. Fixed in advance: no answer can influence the choice."""
 
@@ -107,8 +111,13 @@ def _capped(spends: Sequence[Spend], policy: Policy) -> Capped | None:
 
 
 def _asked_at_once(entries: Sequence[Entry]) -> bool:
-    """Whether all of it was one batch, and so fixed before any answer was seen."""
-    return len({entry.batch for entry in entries}) == 1 and all(entry.id for entry in entries)
+    """Whether all of it was one batch, or plans that were paid for before any answer and answers from their
+    slots, and so was fixed before any answer was seen."""
+    if len({entry.batch for entry in entries}) == 1 and all(entry.id for entry in entries):
+        return True
+    planned = [entry.state == "planned" for entry in entries]
+    answers = entries[sum(planned) :]
+    return any(planned) and not any(planned[sum(planned) :]) and all(entry.slot for entry in answers)
 
 
 def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecord, ...]:
@@ -200,6 +209,9 @@ def _read_at(found: OdometerReading, together: Exposure, policy: Policy) -> Expo
 
 
 def _of_entry(entry: Entry, policy: Policy) -> Exposure:
+    if entry.slot:
+        # What it is, the plan has said; beside the plan it tells nothing more.
+        return replace(_of_spend(entry.query, entry.spend, {}, policy), composed=Composed(_TOLD, _TOLD))
     return _of_spend(entry.query, entry.spend, entry.details, policy)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 from leakcap.ledger import Spend
 from leakcap.ledger.dp_events import Event, fraction, guaranteed, read_event
 from leakcap.ledger.lattice_gaussian import distance_of_a_step, narrowed
+from leakcap.ledger.steps import steps_in
 from leakcap.numeric import float_up, up
 from leakcap.release.planning.price import EVENT_CONTENTS
 from leakcap.statement.tally import Composed, Tally
@@ -23,13 +25,18 @@ __all__ = ["composed_of"]
 def composed_of(spend: Spend, details: Mapping[str, Any], relation: str) -> Composed | None:
     """What an answer's curves are computed from; None where no more is known than an ε and a δ.
 
-    `details` of a charge say what the answer is between two contents of one unit, where that was worked out.
+    `details` of a charge say what the answer is between two contents of one unit, where that was worked out;
+    those of a plan are its slots.
 
     >>> event = '{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"254"}'
     >>> spend = Spend(math.inf, curve=(1.0,) * 31, event=event)
     >>> round(composed_of(spend, {}, "replace-one").neighbours.gaussian, 5)
     0.00394
     """
+    if "slots" in details:
+        from leakcap.release.results.tallies_of_plans import of_plan
+
+        return of_plan(json.dumps(dict(details), sort_keys=True), relation)
     if relation == "replace-one":
         neighbours = _of_spend(spend.epsilon, spend.delta, spend.curve, spend.event_text)
         return None if neighbours is None else Composed(neighbours)
@@ -54,20 +61,22 @@ def _by_absence(
 @lru_cache(maxsize=4096)
 def _of_spend(epsilon: float, delta: float, curve: tuple[float, ...] | None, text: str) -> Tally | None:
     known = _of_event(text) if text else None
-    if known is not None and (curve is None or known.delta > 0.0):
-        return replace(known, curve=_curve_of(text), leak=known.delta)
+    leak = delta
+    if text and (curve is None or delta > 0.0):
+        # A curve that is charged beside a δ is capped by the ε, but for that δ; the event's is not.
+        curve, leak = _curve_of(text), _delta_of(text)
     if known is not None and curve is not None:
-        return replace(known, curve=curve)
+        return replace(known, curve=curve, leak=leak)
     if curve is None:
         return None
-    # A curve without a δ of its own, as of steps of Gaussian noise; and, where a finite ε is stated, that.
+    # A curve alone; and, where a finite ε is stated, that.
     pure = math.isfinite(epsilon)
     return Tally(
         pure=((epsilon, 1),) if pure and epsilon > 0.0 else (),
         delta=delta if pure else 0.0,
         usable=pure,
         curve=curve,
-        leak=_delta_of(text) if text else delta,
+        leak=leak,
     )
 
 
@@ -141,6 +150,12 @@ def _laplace(event: Event) -> Tally:
     return Tally(pure=((epsilon, 1),), laplace=epsilon)
 
 
+def _sampled(event: Event) -> Tally | None:
+    """One step on a Poisson sample; others are taken as often as they are."""
+    steps = steps_in(event)
+    return None if steps is None or steps.replaced else Tally.of_steps(steps.noise, steps.rate, steps.count)
+
+
 def _gaussian(event: Event) -> Tally:
     return Tally(gaussian=float_up(1 / fraction(event, "noise_multiplier") ** 2))
 
@@ -161,7 +176,7 @@ def _discrete_gaussian(event: Event) -> Tally | None:
 def _bounded(event: Event) -> Tally | None:
     """Parts whose joint ε is below the sum of theirs: one answer of that ε, or Laplace noise as the parts."""
     inner = _tally(event["event"])
-    if inner is None or inner.gaussian > 0.0 or inner.delta > 0.0:
+    if inner is None or inner.noisy or inner.delta > 0.0:
         return None
     return Tally(pure=((float_up(fraction(event, "epsilon")), 1),), laplace=inner.laplace)
 
@@ -173,4 +188,5 @@ _READERS: Mapping[str, Callable[[Event], Tally | None]] = {
     "GaussianDpEvent": _gaussian,
     "DiscreteGaussianDpEvent": _discrete_gaussian,
     "BoundedDpEvent": _bounded,
+    "PoissonSampledDpEvent": _sampled,
 }
