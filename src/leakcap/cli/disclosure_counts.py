@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leakcap.cli.printing import console
 from leakcap.errors import InvalidInput, InvalidParameter
+
+if TYPE_CHECKING:
+    from leakcap.disclosure.whole.description import WholeStep
 
 __all__ = ["weigh_counts"]
 
@@ -29,6 +33,12 @@ def weigh_counts(method: Path, counts: Path, *, json_: bool, show: bool) -> None
             "What real counts tell is not protected, and the output is no terminal. Add `--show` if only the "
             "owner reads it."
         )
+    from leakcap.disclosure.description import read_whole_method
+
+    whole = read_whole_method(method)
+    if whole is not None:
+        _weigh_whole(*whole, counts)
+        return
     from rich.text import Text
 
     from leakcap.disclosure.description import read_method
@@ -64,3 +74,39 @@ def weigh_counts(method: Path, counts: Path, *, json_: bool, show: bool) -> None
     empty = sum(one.count == 0 for one in cells)
     out.print(Text(f"{len(cells):,} cells, {empty:,} of them empty; {len(kinds):,} kinds of cells."))
     out.print(Text("Of somebody in a cell, to whoever knows all the others there; the worst kind first."))
+
+
+def _weigh_whole(title: str, step: WholeStep, counts: Path) -> None:
+    """Print what a method for a whole table or file tells of the people in it."""
+    from rich.text import Text
+
+    from leakcap.disclosure.whole.weighing import ExchangeRisk
+    from leakcap.plain import plain
+    from leakcap.report.terminal.plain_tables import plain_table
+    from leakcap.statement.wording import at_most, percent
+
+    risks = step.weighed(counts)
+    out = console()
+    out.print(Text(plain(title or step.kind), style="bold"))
+    out.print(Text(_WARNING, style="bold red"))
+    table = plain_table("who", "people", "one of", "guess", "nats", "ε")
+    for risk in risks[:_SHOWN]:
+        if isinstance(risk, ExchangeRisk):
+            nats = None if risk.worst is None else risk.worst.capacity.upper
+            epsilon = math.log(risk.ratio.numerator) - math.log(risk.ratio.denominator)
+            choices, nats, epsilon = 2, 0.0 if risk.ratio == 1 else nats, epsilon * (1 + 1e-12)
+        else:
+            choices, nats, epsilon = risk.choices, risk.capacity.upper, risk.epsilon.upper
+        table.add_row(
+            Text(plain(risk.words)),
+            f"{risk.people:,}",
+            str(choices),
+            percent(float(risk.guess)),
+            "–" if nats is None else at_most(nats),
+            "∞" if math.isinf(epsilon) else at_most(epsilon),
+        )
+    out.print(table)
+    if len(risks) > _SHOWN:
+        out.print(Text(f"{len(risks) - _SHOWN:,} more are told less."))
+    out.print(Text(plain(step.asked)))
+    out.print(Text("`guess`: how often the best one is right where all are equally likely beforehand."))

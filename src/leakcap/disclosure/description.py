@@ -15,10 +15,17 @@ from leakcap.disclosure.cell_key_files import read_perturbation_table
 from leakcap.disclosure.cells import CellMethod, FollowedBy, GivenMethod
 from leakcap.disclosure.rounding import NearestRounding, RandomRounding
 from leakcap.disclosure.suppression import SmallCells, TopCoding
+from leakcap.disclosure.whole.description import (
+    ControlledRoundingStep,
+    KAnonymityStep,
+    RecordSwappingStep,
+    SecondarySuppressionStep,
+    WholeStep,
+)
 from leakcap.errors import InvalidInput
 from leakcap.policy.validation import Strict, read_checked
 
-__all__ = ["DescribedMethod", "read_method"]
+__all__ = ["DescribedMethod", "read_method", "read_whole_method"]
 
 
 class RandomRoundingStep(Strict):
@@ -103,7 +110,16 @@ class MatrixStep(Strict):
 
 
 MethodStep: TypeAlias = Annotated[
-    RandomRoundingStep | NearestRoundingStep | SuppressionStep | TopCodingStep | CellKeyStep | MatrixStep,
+    RandomRoundingStep
+    | NearestRoundingStep
+    | SuppressionStep
+    | TopCodingStep
+    | CellKeyStep
+    | MatrixStep
+    | ControlledRoundingStep
+    | SecondarySuppressionStep
+    | KAnonymityStep
+    | RecordSwappingStep,
     Field(discriminator="kind"),
 ]
 
@@ -123,6 +139,14 @@ def read_method(path: Path) -> tuple[str, CellMethod]:
     """The title and the method that a file describes. Raises `InvalidInput` or `InvalidParameter`."""
     described = read_checked(DescribedMethod, path, InvalidInput)
     return described.title, described.made(path.parent)
+
+
+def read_whole_method(path: Path) -> tuple[str, WholeStep] | None:
+    """The title and the method for a whole table or file; None where a file describes steps for a count."""
+    described = read_checked(DescribedMethod, path, InvalidInput)
+    first = described.method[0]
+    alone = len(described.method) == 1 and isinstance(first, WholeStep)
+    return (described.title, first) if alone and isinstance(first, WholeStep) else None
 
 
 def _shown(output: object) -> int | str:
