@@ -64,8 +64,8 @@ ROOMS: dict[str, str] = {
         PerturbationTable PlaceRisk RandomRounding RecordSwapping SecondarySuppression
         SmallCells SwappingInvariants TableSet TopCoding WholeMethod WholeSet all_margins
         different_cells key_faults least_leaking_table margin_channel margin_success
-        most_entropic_table noise_of_error read_perturbation_table swapping_ratio worst_cell
-        write_perturbation_table
+        most_entropic_table noise_of_error read_perturbation_table swapping_ratio tree_channel
+        worst_cell write_perturbation_table
     """,
     "leakcap.gain": """
         Classes Diagonal Gain Table TopGuesses distance distribution_reciprocal identity k_guesses

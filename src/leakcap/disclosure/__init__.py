@@ -5,6 +5,7 @@
     noise_of_error                           noise of differential privacy that is as large
     TableSet, WholeSet                       tables that are published together, and what all of them tell
     margin_channel, margin_success           a cell with its siblings and their margin, under cell keys
+    tree_channel                             a tree of margins, groups in several cells, others unknown
     ControlledRounding, RecordSwapping, …    a method for a whole table or file: a `WholeMethod`
     least_leaking_table, most_entropic_table perturbation tables, by what they tell or as offices make them
     key_faults                               whether record keys are a secret at all
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from leakcap.disclosure.joint.margin import margin_channel
     from leakcap.disclosure.joint.published import TableSet, all_margins
     from leakcap.disclosure.joint.success import margin_success
+    from leakcap.disclosure.joint.trees import tree_channel
     from leakcap.disclosure.least_leaking import LeastLeakingTable, least_leaking_table
     from leakcap.disclosure.most_entropy import most_entropic_table
     from leakcap.disclosure.place import PlaceRisk
@@ -75,6 +77,7 @@ __all__ = [
     "noise_of_error",
     "read_perturbation_table",
     "swapping_ratio",
+    "tree_channel",
     "worst_cell",
     "write_perturbation_table",
 ]
@@ -105,6 +108,7 @@ _HOMES = {
         "all_margins",
     ),
     "leakcap.disclosure.joint.success": ("margin_success",),
+    "leakcap.disclosure.joint.trees": ("tree_channel",),
     "leakcap.disclosure.least_leaking": (
         "LeastLeakingTable",
         "least_leaking_table",
