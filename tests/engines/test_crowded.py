@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import duckdb
-import psycopg
 import pyarrow
 import pytest
 
@@ -19,13 +18,10 @@ from leakcap.release.columns.typed import Chosen
 from leakcap.release.engine import duckdb_sql
 from leakcap.release.engine.duckdb_sql import Integers
 from leakcap.release.engine.lowering import Lowering
-from leakcap.release.engine.postgresql import PostgreSQL
-from leakcap.release.engine.postgresql_sql import PostgreSQL15
 from leakcap.release.planning import windows
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
 from leakcap.release.planning.statements import select_of
-from ledger.server import execute
 
 MOST, SEED = 3, "5eed"
 Row = tuple[int | None, str | None, str | None, float | None]
@@ -53,16 +49,10 @@ def policy(most: int = MOST, **unit: Any) -> Any:
     })  # fmt: skip
 
 
-def holding(kind: str, rows: list[Row], request: Any) -> Engine:
-    if kind == "duckdb":
-        types = (pyarrow.int64(), pyarrow.string(), pyarrow.string(), pyarrow.float64())
-        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
-        return attach(pyarrow.table(columns, names=["id", "stay", "d", "x"]))
-    server = request.getfixturevalue("server")
-    execute(server, "DROP TABLE IF EXISTS crowds; CREATE TABLE crowds (id int, stay text, d text, x float8)")
-    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.cursor().executemany("INSERT INTO crowds VALUES (%s, %s, %s, %s)", rows)
-    return PostgreSQL(server, table="crowds")
+def holding(rows: list[Row]) -> Engine:
+    types = (pyarrow.int64(), pyarrow.string(), pyarrow.string(), pyarrow.float64())
+    columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
+    return attach(pyarrow.table(columns, names=["id", "stay", "d", "x"]))
 
 
 def totals(engine: Engine, rules: Any, **asked: Any) -> list[list[float]]:
@@ -92,16 +82,16 @@ def by_hand(rows: list[Row], most: int, floor: float) -> list[float]:
 
 @pytest.mark.parametrize("most", [1, 3, 100])
 @pytest.mark.parametrize("floor", [-2.0, 0.0])
-def test_the_rows_are_those_that_the_manual_describes(most: int, floor: float, request: Any) -> None:
+def test_the_rows_are_those_that_the_manual_describes(most: int, floor: float) -> None:
     rows = rows_of(most)
-    engine = holding("duckdb", rows, request)
+    engine = holding(rows)
     where = f"x > {floor} OR x IS NULL"
     found = totals(engine, policy(most), statistic="sum", column="x", by=("d",), where=where)
     assert found == [by_hand(rows, most, floor)]
 
 
 def test_a_person_too_many_among_those_who_need_no_order_is_caught(
-    monkeypatch: pytest.MonkeyPatch, request: Any
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     right = crowded_room.ordered_where_crowded
 
@@ -111,7 +101,7 @@ def test_a_person_too_many_among_those_who_need_no_order_is_caught(
 
     monkeypatch.setattr(duckdb_sql, "ordered_where_crowded", wrong)
     with pytest.raises(AssertionError):
-        test_the_rows_are_those_that_the_manual_describes(3, -2.0, request)
+        test_the_rows_are_those_that_the_manual_describes(3, -2.0)
 
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -123,18 +113,16 @@ QUESTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["duckdb", "postgresql"])
 @pytest.mark.parametrize("unit", [{}, {"row": "stay"}])
 def test_it_is_the_choice_of_an_order_of_all_rows(
-    kind: str, unit: dict[str, Any], monkeypatch: pytest.MonkeyPatch, request: Any
+    unit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of nobody, and of people of whom all have too many rows, or none."""
     for rows in ([], rows_of(5), rows_of(6, most=2), [row for row in rows_of(7, 9) for _ in range(MOST + 1)]):
-        engine = holding(kind, rows, request)
+        engine = holding(rows)
         found = [totals(engine, policy(**unit), **asked) for asked in QUESTIONS]
         with monkeypatch.context() as patched:
-            for lowering in (Integers, PostgreSQL15):
-                patched.setattr(lowering, "chosen", Lowering.chosen)
+            patched.setattr(Integers, "chosen", Lowering.chosen)
             assert [totals(engine, policy(**unit), **asked) for asked in QUESTIONS] == found
         assert any(map(any, found[0])) == bool(rows)
 

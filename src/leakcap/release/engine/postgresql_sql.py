@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import Chosen, ExactSum, column, literal
-from leakcap.release.engine.crowded import ordered_where_crowded
+from leakcap.release.columns.typed import ExactSum, column, literal
 from leakcap.release.engine.lowering import FLOATS, INTEGERS, Lowering, cast, fitting, null
 
 __all__ = ["PostgreSQL15"]
@@ -100,10 +99,6 @@ class PostgreSQL15(Lowering):
     def ones(self, value: exp.Expression) -> exp.Expression:
         """BIT_COUNT of a bit string, which PostgreSQL has from version 14 on."""
         return exp.Anonymous(this="BIT_COUNT", expressions=[cast(value, "BIT(64)")])
-
-    def chosen(self, node: Chosen) -> exp.Expression:
-        """The rows of crowded units alone, since what a WITH names twice is computed once."""
-        return ordered_where_crowded(node)
 
     def in_text(
         self, value: exp.Expression, keys: exp.Expression, between: exp.Expression, type_: str
