@@ -145,7 +145,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
         lambda: tree_channel(
             [[0] * 256, [0] * 256, [0] * 128 + [1] * 128],
             list("ab"),
-            [(ONE, {name: {count: ONE / 32 for count in range(32)} for name in "ab"})],
+            [(ONE, {name: dict.fromkeys(range(32), ONE / 32) for name in "ab"})],
             {"x": ABSENT},
         ),
         "at most 16,777,216 of all together",
