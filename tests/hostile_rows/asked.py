@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -53,10 +54,10 @@ def plans(unit: str, turn: int) -> list[Plan]:
     found = []
     for place, statistic in enumerate(statistics().values()):
         start = (turn + place) % len(SHAPES)
-        mine = [next(queries(statistic, shape, policy), None) for shape in SHAPES[start:] + SHAPES[:start]]
-        made = [plan for plan in mine if plan is not None]
+        each = (queries(statistic, shape, policy) for shape in SHAPES[start:] + SHAPES[:start])
+        made = list(itertools.islice(itertools.chain.from_iterable(each), 1))
         assert made or (statistic.of_people and unit == "rows"), statistic.name
-        found += made[:1]
+        found += made
     return found
 
 

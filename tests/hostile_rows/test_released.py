@@ -76,15 +76,16 @@ def test_one_answer_after_another() -> None:
 @pytest.mark.parametrize("unit", list(UNITS))
 @pytest.mark.parametrize("place", range(len(LOCAL)), ids=[kind.name for kind in LOCAL])
 def test_answers_have_the_same_columns(place: int, unit: str, tmp_path: Path) -> None:
+    """Of the hostile values every fiftieth: how each of them is read, `test_family` shows."""
     way = LOCAL[place](tmp_path)
     slots = [("s", pyarrow.string()), ("d", pyarrow.string()), ("x", way.types[-1])]
     tried = sum(
-        pairs_of(way, unit, slot, type_, turn, 25)
+        pairs_of(way, unit, slot, type_, turn, 50)
         for turn, (slot, type_) in enumerate(slots)
         if type_ in (pyarrow.string(), pyarrow.float64())
     )
     print(f"{way.name}, {unit}: {tried} pairs released")
-    assert tried >= 100
+    assert tried >= 50
 
 
 def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
