@@ -10,6 +10,7 @@ import atexit
 import gc
 import linecache
 import os
+import shlex
 import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from unittest import mock
 
 import pytest
 
+from quick_java import QUICK_JAVA
 from seeded_noise import REAL, SeededNoise
 
 ROOT = Path(__file__).parents[1]
@@ -75,8 +77,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Spark makes a folder for its tables where its first session starts, unless it is told where."""
-    folder = tmp_path_factory.getbasetemp() / "spark-warehouse"
-    told = f"--conf spark.sql.warehouse.dir={folder} pyspark-shell"
+    """Spark makes a folder for its tables where its first session starts, unless it is told where.
+
+    Few rows are shuffled in two parts, not in 200, also by the clients of a cluster.
+    """
+    conf = {
+        "spark.sql.warehouse.dir": str(tmp_path_factory.getbasetemp() / "spark-warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": QUICK_JAVA,
+        "spark.executor.extraJavaOptions": QUICK_JAVA,
+    }
+    words = [word for item in conf.items() for word in ("--conf", "=".join(item))]
+    told = shlex.join([*words, "pyspark-shell"])
     with mock.patch.dict(os.environ, {"PYSPARK_SUBMIT_ARGS": told}):
         yield

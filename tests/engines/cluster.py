@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from alone import alone
+from quick_java import QUICK_JAVA
 
 STARTING = 240.0
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -67,12 +68,12 @@ def started(folder: Path, *words: str, until: str, **more: str) -> Iterator[None
         process.wait(30)
 
 
-def logging(folder: Path) -> str:
-    """What Spark is told to say: the lines that show that it is ready."""
+def java_options(folder: Path) -> str:
+    """Quick to start, and told to say the lines that show that it is ready."""
     path = folder / "log4j2.properties"
     text = "rootLogger.level = info\nrootLogger.appenderRef.out.ref = out\nappender.out.type = Console\n"
     path.write_text(text + "appender.out.name = out\nappender.out.layout.type = PatternLayout\n")
-    return f"-Dlog4j2.configurationFile={path}"
+    return f"{QUICK_JAVA} -Dlog4j2.configurationFile={path}"
 
 
 @contextmanager
@@ -80,7 +81,7 @@ def standalone(folder: Path) -> Iterator[str]:
     """The URL of a cluster with one worker of two cores."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
-    told = {"SPARK_DAEMON_JAVA_OPTS": logging(folder)}
+    told = {"SPARK_DAEMON_JAVA_OPTS": java_options(folder)}
     where = ("--host", "127.0.0.1", "--webui-port", "0")
     with ExitStack() as stack:
         master = ("spark-class", MASTER, *where, "--port", str(port))
@@ -101,7 +102,7 @@ def connect_server(folder: Path) -> Iterator[str]:
         "spark.sql.shuffle.partitions": "2",
     }
     options = [word for item in conf.items() for word in ("--conf", "=".join(item))]
-    java = ("--driver-java-options", logging(folder))
+    java = ("--driver-java-options", java_options(folder))
     words = ("spark-submit", "--master", "local[2]", *options, *java, "--class", CONNECT, "spark-internal")
     with started(folder, *words, until="Spark Connect server started at"):
         yield f"sc://127.0.0.1:{port}"

@@ -55,10 +55,10 @@ def test_spark(spark: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", list(UNITS))
 @pytest.mark.parametrize("way", list(CLUSTERS), ids=[kind.name for kind in CLUSTERS])
-def test_spark_in_a_process_of_its_own(way: type[served.Spark], unit: str, tmp_path: Path) -> None:
+def test_spark_in_a_process_of_its_own(way: type[served.Spark], tmp_path: Path) -> None:
+    """Both units through one cluster: Java takes as long to start and to warm up as to answer for one."""
     with CLUSTERS[way](tmp_path) as url:
-        tried = walked(way, url, tmp_path, unit)
-    print(f"{way.name}, {unit}: {tried} pairs")
-    assert tried >= LEAST[way]
+        tried = walked(way, url, tmp_path, list(UNITS))
+    print(f"{way.name}: {tried} pairs")
+    assert min(tried.values()) >= LEAST[way]
