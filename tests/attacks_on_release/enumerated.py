@@ -226,6 +226,10 @@ class _Script:
     sizes: list[int] = field(default_factory=list)
     log: float = 0.0
 
+    def begin(self, decided: list[int]) -> None:
+        """The next path."""
+        self.decided, self.sizes, self.log = decided, [], 0.0
+
     def choose(self, logs: Sequence[float]) -> int:
         place = len(self.sizes)
         self.sizes.append(len(logs))
@@ -246,21 +250,20 @@ def law_of(part: Measurement, exact: Sequence[int]) -> tuple[tuple[int, ...], La
         return np.zeros(count, dtype=np.int64)
 
     found: Law = {}
-    decided: list[int] = []
-    while True:
-        script = _Script(decided)
-        with _scripted(script, laplace):
-            drawn = tuple(int(one) for one in part.draw(exact_integers(exact), _no_bytes))
-        if noised:
-            return drawn, {}
-        found[drawn] = found.get(drawn, 0.0) + math.exp(script.log)
-        path = (script.decided + [0] * len(script.sizes))[: len(script.sizes)]
-        while path and path[-1] == script.sizes[len(path) - 1] - 1:
-            path.pop()
-        if not path:
-            assert math.isclose(sum(found.values()), 1.0, rel_tol=1e-9)
-            return (), found
-        decided = [*path[:-1], path[-1] + 1]
+    script, given = _Script([]), exact_integers(exact)
+    with _scripted(script, laplace):
+        while True:
+            drawn = tuple(int(one) for one in part.draw(given, _no_bytes))
+            if noised:
+                return drawn, {}
+            found[drawn] = found.get(drawn, 0.0) + math.exp(script.log)
+            path = (script.decided + [0] * len(script.sizes))[: len(script.sizes)]
+            while path and path[-1] == script.sizes[len(path) - 1] - 1:
+                path.pop()
+            if not path:
+                assert math.isclose(sum(found.values()), 1.0, rel_tol=1e-9)
+                return (), found
+            script.begin([*path[:-1], path[-1] + 1])
 
 
 def _no_bytes(count: int) -> bytes:
@@ -291,8 +294,7 @@ def _scripted(script: _Script, laplace: Callable[..., Any]) -> Iterator[None]:
 def part_loss(part: Measurement, one: Sequence[int], other: Sequence[int], laws: dict[Any, Any]) -> float:
     """The exact largest |ln| of the ratio of the two laws of what the part draws."""
     (a, first), (b, second) = (
-        laws.setdefault((id(part), tuple(exact)), None) or _kept(laws, part, tuple(exact))
-        for exact in (one, other)
+        laws.get((part, tuple(exact))) or _kept(laws, part, tuple(exact)) for exact in (one, other)
     )
     if not first:
         return float(sum(abs(x - y) for x, y in zip(a, b, strict=True)) / part.scale)
@@ -300,8 +302,8 @@ def part_loss(part: Measurement, one: Sequence[int], other: Sequence[int], laws:
 
 
 def _kept(laws: dict[Any, Any], part: Measurement, exact: tuple[int, ...]) -> Any:
-    laws[id(part), exact] = law_of(part, exact)
-    return laws[id(part), exact]
+    laws[part, exact] = law_of(part, exact)
+    return laws[part, exact]
 
 
 def aligned(plan: Plan, one: Totals, other: Totals) -> Iterator[tuple[Measurement, list[int], list[int]]]:
