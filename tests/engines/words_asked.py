@@ -20,7 +20,7 @@ from leakcap.release.planning.scan import scans_of
 from leakcap.release.planning.statements import rows_of
 from release.world import exact, planned
 
-__all__ = ["alone", "check", "check_numbers", "check_written"]
+__all__ = ["alone", "check", "check_conditions", "check_numbers", "check_written"]
 
 
 def check_written(engine: Engine, rows: list[dict[str, Any]]) -> int:
@@ -80,13 +80,13 @@ def alone(name: str, conditions: int) -> int:
     return zlib.crc32(name.encode()) % conditions
 
 
-def check_conditions(engine: Engine, name: str, conditions: Mapping[str, int]) -> int:
+def check_conditions(engine: Engine, name: str, conditions: Mapping[str, int], policy: Any = POLICY) -> int:
     """Ask how many rows meet each condition about a column: one as `where`, and all side by side in one
     statement, since what a zone's clock shows takes as long as ten short ones; how many were compared.
     """
-    plans = [planned(POLICY, statistic="count", where=condition) for condition in conditions]
+    plans = [planned(policy, statistic="count", where=condition) for condition in conditions]
     condition, count = list(conditions.items())[alone(name, len(conditions))]
-    assert exact(planned(POLICY, statistic="count", where=condition), engine) == [[count]], condition
+    assert exact(planned(policy, statistic="count", where=condition), engine) == [[count]], condition
     met = []
     for plan in plans:
         assert plan.condition is not None
@@ -96,7 +96,7 @@ def check_conditions(engine: Engine, name: str, conditions: Mapping[str, int]) -
         aliased(exp.Count(this=exp.column(f"v{place}", quoted=True)), f"t{place}")
         for place in range(len(named))
     ]
-    rows = rows_of(planned(POLICY, statistic="count"), named)
+    rows = rows_of(planned(policy, statistic="count"), named)
     found = engine.run(engine.write(exp.select(*counts).from_(rows.subquery("cells"))))
     assert dict(zip(conditions, found.rows()[0], strict=True)) == conditions
     return 1 + len(conditions)
