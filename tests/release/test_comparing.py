@@ -20,7 +20,8 @@ from release.world import policy_of, table
 from seeded import SeededSource
 
 ROWS: list[dict[str, Any]] = [{"x": float(i % 7), "d": "aaabb"[i % 5]} for i in range(300)]
-RUNS = 300
+RUNS = 200
+"""Intervals that hold 83 % of the time are caught with a probability of 89 %."""
 X = {d: np.array([row["x"] for row in ROWS if row["d"] == d]) for d in "abc"}
 
 
