@@ -13,9 +13,10 @@ from sqlglot import exp
 
 from engines.words import COMPUTED, DERIVED, POLICY, keys_of, value_of
 from engines.written_words import BANDS, CASES, WRITTEN
-from leakcap.release import Engine
+from leakcap.release import Engine, Policy
 from leakcap.release.columns.typed import aliased
 from leakcap.release.conditions.condition import to_tree
+from leakcap.release.conditions.declared import with_cases
 from leakcap.release.planning.scan import scans_of
 from leakcap.release.planning.statements import rows_of
 from release.world import exact, planned
@@ -25,11 +26,11 @@ __all__ = ["alone", "check", "check_conditions", "check_numbers", "check_written
 
 def check_written(engine: Engine, rows: list[dict[str, Any]]) -> int:
     """Ask the engine for sums and counts of each; how many answers were compared."""
-    compared = 0
+    compared, policy = 0, with_cases(POLICY)
     for text, ((low, high), value) in WRITTEN.items():
         worked = [value(row) for row in rows]
         assert all(one is None or low <= one <= high for one in worked), text
-        asked = planned(POLICY, statistic="sum", column=text, by=("f",))
+        asked = planned(policy, statistic="sum", column=text, by=("f",))
         assert asked.policy.columns[asked.query.column or ""].bounds == (low, high), text
         assert asked.grid is not None
         scale = Fraction(2) ** asked.grid.exponent
@@ -39,15 +40,15 @@ def check_written(engine: Engine, rows: list[dict[str, Any]]) -> int:
                 totals[row["f"]] += round(Fraction(one) * scale) - asked.centre
         assert exact(asked, engine)[0] == list(totals.values()), text
         missing = f'"{asked.query.column}" IS NULL'
-        counted = planned(POLICY, statistic="count", where=missing)
+        counted = planned(policy, statistic="count", where=missing)
         assert exact(counted, engine) == [[sum(one is None for one in worked)]], text
         compared += 2
-    return compared + _check_together(engine, rows)
+    return compared + _check_together(engine, policy)
 
 
-def _check_together(engine: Engine, rows: list[dict[str, Any]]) -> int:
+def _check_together(engine: Engine, policy: Policy) -> int:
     """All of them in one statement, where no name may be taken for another."""
-    plans = [planned(POLICY, statistic="sum", column=text) for text in WRITTEN]
+    plans = [planned(policy, statistic="sum", column=text) for text in WRITTEN]
     (scan,) = scans_of(plans, engine, "")
     found = scan.run(engine)
     for place, plan in enumerate(plans):
@@ -55,12 +56,12 @@ def _check_together(engine: Engine, rows: list[dict[str, Any]]) -> int:
     return len(plans)
 
 
-def check_cases(engine: Engine, rows: list[dict[str, Any]]) -> int:
+def check_cases(engine: Engine, rows: list[dict[str, Any]], policy: Policy) -> int:
     """Ask the engine for each CASE in `by` and in conditions; how many answers were compared."""
     compared = 0
     for case, value in {**CASES, **BANDS}.items():
         counts = Counter(map(value, rows))
-        plan = planned(POLICY, statistic="count", by=(case,))
+        plan = planned(policy, statistic="count", by=(case,))
         (labels,) = plan.cells.labels().values()
         assert exact(plan, engine)[0] == [counts[key] for key in labels.tolist()], (case, counts)
         conditions = {f"{case} IS NULL": counts[None]}
@@ -70,7 +71,7 @@ def check_cases(engine: Engine, rows: list[dict[str, Any]]) -> int:
             )
             conditions[f"{case} = {written}"] = counts[key]
             conditions[f"NOT ({case} IN ({written}))"] = sum(counts.values()) - counts[key] - counts[None]
-        compared += 1 + check_conditions(engine, case, conditions)
+        compared += 1 + check_conditions(engine, case, conditions, policy)
     return compared
 
 
@@ -106,12 +107,13 @@ def check(engine: Engine, rows: list[dict[str, Any]]) -> int:
     """Ask the engine for each derived column in `by` and in conditions, of no rows in one statement; how many
     answers were compared.
     """
-    compared, of_none = check_cases(engine, rows), dict[str, int]()
+    policy = with_cases(POLICY)  # once, as a table does it
+    compared, of_none = check_cases(engine, rows, policy), dict[str, int]()
     for name in DERIVED:
-        known = POLICY.columns[name]
+        known = policy.columns[name]
         keys = keys_of(name)
         worked = [value_of(row, name) for row in rows]
-        found = exact(planned(POLICY, statistic="count", by=(name,)), engine)[0]
+        found = exact(planned(policy, statistic="count", by=(name,)), engine)[0]
         counts = Counter(worked)
         assert found == [counts[key] for key in keys], (name, counts)
         compared += 1
@@ -129,19 +131,19 @@ def check(engine: Engine, rows: list[dict[str, Any]]) -> int:
             conditions[f"{name} >= {written}"] = lambda one, key=key: one is not None and one >= key
             conditions[f"{name} BETWEEN {written} AND {written}"] = lambda one, key=key: one == key
         wanted = {condition: sum(map(holds, worked)) for condition, holds in conditions.items()}
-        compared += check_conditions(engine, name, wanted)
-    return compared + (check_conditions(engine, "no rows", of_none) if of_none else 0)
+        compared += check_conditions(engine, name, wanted, policy)
+    return compared + (check_conditions(engine, "no rows", of_none, policy) if of_none else 0)
 
 
 def check_numbers(engine: Engine, rows: list[dict[str, Any]]) -> int:
     """Ask the engine for sums, histograms and conditions of each computed column; how many were compared."""
-    compared = 0
+    compared, policy = 0, with_cases(POLICY)
     for name in COMPUTED:
-        known = POLICY.columns[name]
+        known = policy.columns[name]
         low, high = known.bounds or (0.0, 0.0)
         worked = [value_of(row, name) for row in rows]
         assert all(one is None or low <= one <= high or "bounds" in COMPUTED[name] for one in worked), name
-        asked = planned(POLICY, statistic="sum", column=name, by=("f",))
+        asked = planned(policy, statistic="sum", column=name, by=("f",))
         assert asked.grid is not None
         scale = Fraction(2) ** asked.grid.exponent
         totals = {True: 0, False: 0}
@@ -150,7 +152,7 @@ def check_numbers(engine: Engine, rows: list[dict[str, Any]]) -> int:
             if row["f"] is not None and value is not None:
                 totals[row["f"]] += round(Fraction(value) * scale) - asked.centre
         assert exact(asked, engine)[0] == list(totals.values()), name
-        bins = planned(POLICY, statistic="histogram", column=name, bins=7)
+        bins = planned(policy, statistic="histogram", column=name, bins=7)
         inner = [low + (high - low) * (place / 7) for place in range(1, 7)]
         filled = [known.fill if one is None else one for one in worked]
         places = Counter(bisect.bisect_right(inner, one) for one in filled if one is not None)
@@ -162,5 +164,5 @@ def check_numbers(engine: Engine, rows: list[dict[str, Any]]) -> int:
             f"{name} IS NULL": lambda one: one is None,
         }
         wanted = {condition: sum(map(holds, worked)) for condition, holds in conditions.items()}
-        compared += 2 + check_conditions(engine, name, wanted)
+        compared += 2 + check_conditions(engine, name, wanted, policy)
     return compared
