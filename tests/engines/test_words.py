@@ -99,8 +99,9 @@ def test_a_planted_mistake_in_what_is_computed_is_caught(
             ),
         )
     rows = random_rows(5, 100, {})
+    asked = check_numbers if mistake == "numbers as they are" else check
     with pytest.raises(AssertionError):
-        check(attach(table(rows)), rows)
+        asked(attach(table(rows)), rows)
 
 
 @pytest.mark.parametrize("mistake", ["names as they are written", "a fill that is left out", "raw numbers"])
