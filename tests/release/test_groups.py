@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -53,15 +54,30 @@ def people(relation: str, rows: int, groups: int | None) -> Any:
 
 def totals(plan: Plan, rows: list[dict[str, Any]], seed: str, ids: str | None = None) -> list[list[int]]:
     """By the statement that DuckDB runs; of ids that are cast to the type `ids`, where one is given."""
-    engine = _engine()
+    return totals_of_each(plan, [rows], seed, ids)[0]
+
+
+def totals_of_each(
+    plan: Plan, tables: Sequence[list[dict[str, Any]]], seed: str, ids: str | None = None
+) -> list[list[list[int]]]:
+    """The same of several tables of one schema, by one statement that is written once."""
+    engine, statement, found = _engine(), None, []
+    for rows in tables:
+        engine._connection.register(SOURCE, _data(rows, ids))
+        if statement is None:
+            engine._types = None
+            statement = engine.write(select_of([plan], seed))
+        told = in_order(plan, engine.run(statement))
+        found.append([column.tolist() for column in read_totals(plan, told)])
+    return found
+
+
+def _data(rows: list[dict[str, Any]], ids: str | None) -> pyarrow.Table:
     data = table([*OTHERS, *({**row, "id": 1} for row in rows)])
     if ids is not None:
         place = data.column_names.index("id")
         data = data.set_column(place, "id", data["id"].cast(ids))
-    engine._connection.register(SOURCE, data)
-    engine._types = None
-    found = in_order(plan, engine.run(engine.write(select_of([plan], seed))))
-    return [column.tolist() for column in read_totals(plan, found)]
+    return data
 
 
 def moved(before: list[int], after: list[int]) -> int:
@@ -79,7 +95,7 @@ def test_no_person_moves_the_integers_by_more(
 ) -> None:
     plan = planned(people(relation, *most), **query)
     other = [] if relation == "add-remove-one" else other
-    before, after = totals(plan, one, seed), totals(plan, other, seed)
+    before, after = totals_of_each(plan, [one, other], seed)
     for part, a, b in zip(plan.parts, before, after, strict=True):
         assert moved(a, b) <= part.sensitivity
 
@@ -106,7 +122,8 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
 def same_whatever_the_order() -> bool:
     plan = planned(people("add-remove-one", 3, 2), statistic="sum", column="x", by=("d",))
     rows = [{"x": float(i), "d": d} for i, d in enumerate("abcab")]
-    return len({str(totals(plan, list(order), "5eed")) for order in itertools.permutations(rows)}) == 1
+    orders = [list(order) for order in itertools.permutations(rows)]
+    return len({str(found) for found in totals_of_each(plan, orders, "5eed")}) == 1
 
 
 def one_number(*given: Any) -> exp.Expression:
