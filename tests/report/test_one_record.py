@@ -25,6 +25,7 @@ from rich.console import Console
 
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, Release, dry_run, preview
+from leakcap.release.planning.plan import plan_query
 from leakcap.release.results.record import ReleasedRecord
 from leakcap.release.statistics import statistics
 from leakcap.report.records import DryRunRecord, PreviewRecord, ReleaseRecord
@@ -65,7 +66,7 @@ def queries() -> list[Query]:
     for place, content in enumerate(found):
         query = Query(**content, name=f"q{place}")
         try:
-            preview([query], policy=POLICY)
+            plan_query(query, POLICY)
         except InvalidQuery:
             continue
         kept.append(query)
