@@ -23,6 +23,7 @@ from leakcap.report.pages import workload
 from leakcap.report.words.wording import to_its_noise
 from leakcap.synthesis import ChosenTables, release_chosen_tables
 from leakcap.synthesis.files import load_synthesis
+from leakcap.synthesis.releasing import release_for_file
 from leakcap.tables.release import remembered_tables
 from leakcap.web import Settings, app, create_app
 from leakcap.web.releasing import drawn
@@ -223,6 +224,20 @@ def test_another_choice_or_all_tables_are_not_what_was_chosen(chosen: tuple[Path
     for line in ("choose = 1", ""):
         (folder / "examples/tables/other.toml").write_text(file.read_text().replace("choose = 2", line))
         assert "not which cell each belongs to" in page(folder, ["tables/other.toml"], 1)
+
+
+def test_tables_that_a_regression_paid_for_are_drawn_too(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("*.db*"))
+    file = tmp_path / "examples/tables/microdata.toml"
+    words = '[regression]\ntarget = "diagnosis"\nfeatures = ["texture"]\nrho = 0.02\n'
+    file.write_text(f"{file.read_text()}\n{words}")
+    asked = load_synthesis(file)
+    with PrivateTable(asked.tables.data, policy=asked.tables.policy, ledger=asked.tables.ledger) as table:
+        release_for_file(table, *asked.questions, source=SeededSource(1))
+    assert "diagnosis by radius" in page(tmp_path, ["tables/microdata.toml"], 1)
+    shown = page(tmp_path, ["tables/microdata.toml"], 2)
+    assert "regression of diagnosis" in shown
+    assert "diagnosis by texture, with margins" in shown
 
 
 def test_what_nobody_repeated_is_not_called_repeated(place: Path) -> None:

@@ -67,7 +67,7 @@ def load_asked(path: str | Path) -> AskedFile:
         from leakcap.synthesis.files import load_synthesis
 
         rows = load_synthesis(path)
-        return _asked(rows.tables, (rows.question,))
+        return _asked(rows.tables, rows.questions)
     from leakcap.release import load_queries
 
     queries = load_queries(path)

@@ -67,6 +67,12 @@ class SynthesisFile:
         asked = self.tables.question
         return asked if self.choose is None else ChoiceQuestion(asked, self.choose)
 
+    @property
+    def questions(self) -> tuple[TablesQuestion | ChoiceQuestion, ...]:
+        """The same, and what a regression with a price of its own asks."""
+        own = None if self.regression is None else self.regression.question(self.tables.question)
+        return (self.question,) if own is None else (self.question, own)
+
 
 def load_synthesis(path: str | Path) -> SynthesisFile:
     """Read a file that asks for microdata; one that asks for tables is one. Raises `InvalidQuery`."""

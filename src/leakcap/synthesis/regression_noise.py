@@ -10,6 +10,7 @@ x = θ − θ̃ is R(b̃ − Ãθ̃) + R(Eθ̃ − e) + (I − RÃ + RE)x: so |x
 above, and |x| ≤ (I − G)⁻¹g where the spectral radius of G is below 1. Where it is not, nothing is said.
 
 Sources: Scheffé 1953; Vu & Slavkovic 2009 for regression from noisy sums; Neumaier 1990, section 4.1.
+Proof: `docs/theory/regression-from-tables.md`.
 """
 
 from __future__ import annotations
