@@ -15,6 +15,7 @@ import pytest
 
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, events, export
+from leakcap.ledger.contents import contents_fault
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.measured import charge_covers, event_text, guarantee, laplace_distance, pure_event, rho_of
 from leakcap.ledger.plan_price import charge_of
@@ -158,6 +159,77 @@ def test_verify_computes_every_event_again(monkeypatch: pytest.MonkeyPatch, kept
             ledger.reserve([Charge("n", "count", Spend(0.1))])
         with pytest.raises(LedgerError, match=says):
             ledger.verify()
+
+
+SUM = COUNT.replace('"sensitivity":1', '"sensitivity":2')
+
+
+def kept(details: dict[str, Any], event: str = COUNT, spend: Spend | None = None) -> Ledger:
+    """A ledger with one entry, for whose level α = 2 is the order."""
+    caps = Caps(3.0, nats_level=1.0, alpha=2.0)
+    ledger = Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=caps)
+    ledger.reserve([Charge("n", "count", spend or Spend(0.1, event=event), details=details)])
+    return ledger
+
+
+def test_verify_computes_events_between_two_contents_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an entry says of two contents: as an event that can be computed, of no less than neighbours, with
+    the ε and the level that follow from it."""
+    good = {"event_contents": SUM, "epsilon_contents": 0.2}
+    with kept(good) as ledger:
+        ledger.verify()
+    with kept({"epsilon_contents": 0.2}) as ledger:
+        ledger.verify()
+    level = guarantee(SUM).curve[ORDERS.index(2)]
+    assert level == pytest.approx(float(two_step_divergence()), rel=1e-9)
+    short = Spend(0.1, event=COUNT, nats_level=level / 2)
+    monkeypatch.setattr("leakcap.ledger.values.required", lambda event: None)
+    for details, spend, says in (
+        ({"event_contents": '{"name":"TreeDpEvent"}'}, None, "Event `TreeDpEvent` .* computed again"),
+        ({"event_contents": "[]"}, None, "Event without a name .* cannot be computed again"),
+        ({"event_contents": "no"}, None, "must be JSON"),
+        (good | {"event_contents": COUNT.replace("1/10", "1/11")}, None, "told apart less well"),
+        (good | {"epsilon_contents": 0.15}, None, "an ε below that of their event"),
+        (good, short, "charged less at its level than the event of two contents"),
+    ):
+        with (
+            kept(details, spend=spend) as ledger,
+            pytest.raises(LedgerError, match=rf"Row 2 of ledger .*{says}"),
+        ):
+            ledger.verify()
+    with kept(good, spend=Spend(0.1, event=COUNT, nats_level=level)) as ledger:
+        ledger.verify()
+
+
+def two_step_divergence() -> mpmath.mpf:
+    """D₂ of discrete Laplace noise of rate 1/10 from itself, two steps away: a sum over whole numbers."""
+    mp = mpmath.mp
+    rate, beyond = mp.mpf(1) / 10, 1500
+    weight = (mp.exp(rate) - 1) / (mp.exp(rate) + 1)
+    return mp.log(
+        mp.fsum(weight * mp.exp(-rate * (2 * abs(y) - abs(y - 2))) for y in range(-beyond, beyond + 1))
+    )
+
+
+def test_an_event_between_contents_that_cannot_be_computed_is_refused_before_anything_is_spent() -> None:
+    with pytest.raises(InvalidParameter, match="Event `TreeDpEvent` of a charge cannot be computed again"):
+        Charge("n", "count", Spend(0.1), details={"event_contents": '{"name":"TreeDpEvent"}'})
+
+
+def test_every_statistic_says_of_two_contents_what_can_be_computed() -> None:
+    """With both kinds of noise, and at a level."""
+    tried = 0
+    caps = {"epsilon": 3.0, "delta": 1e-6, "nats_level": 100.0, "alpha": 2.0}
+    for name, kind in statistics().items():
+        for case in CASES[name]:
+            policy = policy_of(**(case.policy | {"neighbours": "add-remove-one", "caps": caps}))
+            for noise in ({}, {"noise": "gaussian"}) if kind.has_noise else ({},):
+                price = price_of(planned(policy, statistic=name, epsilon=0.5, **noise, **case.query))
+                told = {"event_contents": price.event_contents, "epsilon_contents": price.epsilon_contents}
+                if price.event_contents:
+                    assert contents_fault(price.event, told, price.spend.ticks(2.0), 2.0) == "", name
+                    tried += 1
+    assert tried > 30
 
 
 def test_the_event_is_in_the_chain_and_the_export(tmp_path: Path) -> None:

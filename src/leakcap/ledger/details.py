@@ -13,6 +13,8 @@ from leakcap.ledger.ticks import TICKS_PER_UNIT
 
 __all__ = [
     "DATASET",
+    "EPSILON_CONTENTS",
+    "EVENT_CONTENTS",
     "EXACT_TOTALS",
     "FROM",
     "KEPT",
@@ -31,6 +33,12 @@ FROM = "people_with_a_cap_from"
 
 DATASET = "dataset"
 """Which data set an entry paid for, where that is not the ledger's own."""
+
+EPSILON_CONTENTS = "epsilon_contents"
+"""The ε between any two contents of one unit."""
+
+EVENT_CONTENTS = "event_contents"
+"""What an answer is between any two contents of one unit, as an event, where that was worked out."""
 
 EXACT_TOTALS = "exact_totals"
 """How many totals were published exactly beside the noise; only where there are such."""

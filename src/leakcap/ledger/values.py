@@ -14,7 +14,7 @@ from typing import Literal
 from leakcap.errors import require
 from leakcap.ledger.chain import fingerprint, require_detail, require_line, require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
-from leakcap.ledger.details import DATASET, FROM, KEPT, SAME_AS, SOURCE, people_from
+from leakcap.ledger.details import DATASET, EVENT_CONTENTS, FROM, KEPT, SAME_AS, SOURCE, people_from
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
 from leakcap.ledger.measured import event_text, pure_event, required, rho_of
@@ -192,6 +192,8 @@ class Charge:
         for key, value in self.details.items():
             require_text(key, "details", "Charge")
             require_detail(key, value)
+        if EVENT_CONTENTS in self.details:
+            required(str(self.details[EVENT_CONTENTS]))
         for key in sorted(KEPT & self.details.keys()):
             require(False, "details", "Charge", f"leave `{key}` to the ledger", key)
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger.chain import START, row_hash, text_hash
 from leakcap.ledger.closed import CLOSING
+from leakcap.ledger.contents import contents_fault
 from leakcap.ledger.details import STREAM, dataset_told, floor_read
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import owner_text, regime_of, ticks_of
@@ -167,6 +168,8 @@ class _Seen:
             self._refuse(self.seq + 1, "counts people whose own caps have no room")
         if row["event"] and not self._covered(row["event"], ticks):
             self._refuse(self.seq + 1, "was charged less than its event")
+        if fault := self._fault_of_contents(row, ticks):
+            self._refuse(self.seq + 1, fault)
         # Before data sets could be admitted, a detail of this name was the caller's own.
         dataset = dataset_told(row["details"]) if self.sums.admitted else ""
         if dataset and dataset not in self.sums.admitted:
@@ -184,6 +187,13 @@ class _Seen:
     def _covered(self, event: str, charged: Ticks) -> bool:
         try:
             return charge_covers(event, charged)
+        except InvalidParameter as error:
+            raise LedgerError(f"Row {self.seq + 1} of ledger `{self.label}`: {error}") from None
+
+    def _fault_of_contents(self, row: Mapping[str, Any], charged: Ticks) -> str:
+        alpha = self.sums.regimes[-1].rules.alpha
+        try:
+            return contents_fault(row["event"], json.loads(row["details"]), charged, alpha)
         except InvalidParameter as error:
             raise LedgerError(f"Row {self.seq + 1} of ledger `{self.label}`: {error}") from None
 

@@ -17,6 +17,7 @@ from leakcap.errors import (
     require,
 )
 from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, Paid, answer_once
+from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
@@ -33,7 +34,7 @@ from leakcap.release.engine.schema import check_schema, wrong_number
 from leakcap.release.opening import opened_for, require_begun
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
-from leakcap.release.planning.price import EVENT_CONTENTS, Price, price_of
+from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
 from leakcap.release.planning.scan import Drawn, Scan, scans_of
 from leakcap.release.planning.statements import units_statement
@@ -408,7 +409,7 @@ class PrivateTable(Asking):
             "neighbours": price.relation,
             "unit": price.unit,
             "cells": price.cells,
-            "epsilon_contents": price.epsilon_contents,
+            EPSILON_CONTENTS: price.epsilon_contents,
             "nats_lower": short_down(price.nats_person.lower),
             **({EVENT_CONTENTS: price.event_contents} if price.event_contents else {}),
             **{f"noise_scale_{role}": scale for role, scale in price.noise_scales.items()},

@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from leakcap.bound import Bound
+from leakcap.errors import InvalidParameter
 from leakcap.ledger import Spend
 from leakcap.ledger.curve import curve_of_pure
 from leakcap.ledger.dp_events import LARGEST
 from leakcap.ledger.implied import renyi_of_pure, rho_of_pure, tight_mutual_information
-from leakcap.ledger.measured import composed, event_text, pure_event
+from leakcap.ledger.measured import composed, event_text, pure_event, required
 from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
@@ -23,10 +24,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.statistics import statistic_of
 
-__all__ = ["EVENT_CONTENTS", "SAID_DELTA", "Price", "event_of", "price_of"]
-
-EVENT_CONTENTS = "event_contents"
-"""The detail of a charge that says what its answer is between two contents of one unit, as an event."""
+__all__ = ["SAID_DELTA", "Price", "event_of", "price_of"]
 
 SAID_DELTA = 1e-12
 """At which ε is said of what has none without a δ, where the policy names no δ."""
@@ -265,7 +263,12 @@ def _event_contents(plan: Plan) -> str:
     ]
     bounded = together < sum((loss or Fraction(0) for loss in alone), Fraction(0))
     parts = composed(known)
-    return event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
+    text = event_text({"name": "BoundedDpEvent", "event": parts, "epsilon": together} if bounded else parts)
+    try:
+        required(text)
+    except InvalidParameter:
+        return ""  # four times a squared distance that is just small enough
+    return text
 
 
 def _event(part: Measurement) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from leakcap.bound import Bound
 from leakcap.ledger import Balance, Charge, Entry, OdometerReading, Spend
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.details import EXACT_TOTALS
+from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS, EXACT_TOTALS
 from leakcap.ledger.limits import balances, excess
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
@@ -19,7 +19,7 @@ from leakcap.ledger.ticks import NOTHING, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.offer import epsilon_of_rho
-from leakcap.release.planning.price import EVENT_CONTENTS, SAID_DELTA, Price
+from leakcap.release.planning.price import SAID_DELTA, Price
 from leakcap.release.results.tallies import composed_of
 from leakcap.statement import Exposure, compose
 from leakcap.statement.capped import Capped
@@ -67,7 +67,7 @@ def exposure_of(price: Price, title: str) -> Exposure:
 
 def _details(price: Price) -> dict[str, Any]:
     """What a charge says of two contents."""
-    return {"epsilon_contents": price.epsilon_contents, EVENT_CONTENTS: price.event_contents}
+    return {EPSILON_CONTENTS: price.epsilon_contents, EVENT_CONTENTS: price.event_contents}
 
 
 def exposure_of_plan(
@@ -217,7 +217,7 @@ def _of_entry(entry: Entry, policy: Policy) -> Exposure:
 
 def _of_spend(title: str, spend: Spend, details: Mapping[str, Any], policy: Policy) -> Exposure:
     steps = 1 if policy.neighbours == "replace-one" else 2
-    recorded = details.get("epsilon_contents")
+    recorded = details.get(EPSILON_CONTENTS)
     composed = composed_of(spend, details, policy.neighbours)
     if math.isinf(spend.epsilon):
         # What was recorded is of the δ of its price, and not of the one at which ε is read here.

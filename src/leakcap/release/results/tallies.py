@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 from leakcap.ledger import Spend
+from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS
 from leakcap.ledger.dp_events import Event, fraction, guaranteed, read_event
 from leakcap.ledger.lattice_gaussian import distance_of_a_step, narrowed
 from leakcap.ledger.steps import steps_in
 from leakcap.numeric import float_up, up
-from leakcap.release.planning.price import EVENT_CONTENTS
 from leakcap.statement.tally import Composed, Tally
 
 __all__ = ["composed_of"]
@@ -40,7 +40,7 @@ def composed_of(spend: Spend, details: Mapping[str, Any], relation: str) -> Comp
     if relation == "replace-one":
         neighbours = _of_spend(spend.epsilon, spend.delta, spend.curve, spend.event_text)
         return None if neighbours is None else Composed(neighbours)
-    told, pure = str(details.get(EVENT_CONTENTS, "")), float(details.get("epsilon_contents", math.inf))
+    told, pure = str(details.get(EVENT_CONTENTS, "")), float(details.get(EPSILON_CONTENTS, math.inf))
     return _by_absence(spend.epsilon, spend.delta, spend.curve, spend.event_text, told, pure)
 
 
