@@ -350,7 +350,7 @@ def test_a_table_of_an_office_with_all_margins_takes_a_minute_of_two_cores(keys:
     assert process_time() - started < 120
     assert len(risks) == 1440
     # Four independent pairs, each with five siblings: .844 ± .005 by simulation at 256 keys.
-    assert np.median([risk.success().lower for risk in risks]) > 0.828
+    assert np.median([risk.success().lower for risk in risks]) > 0.84
     for risk in risks:
         assert len(risk.cells) == 8
         # Eight independent large cells: .7933 by the accountant; with all keys known .979 by simulation.

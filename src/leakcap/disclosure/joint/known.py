@@ -15,7 +15,7 @@ __all__ = ["Pair", "told_with_known_keys"]
 
 Arc = tuple[int, int]
 """First key and length."""
-_LEVELS = 96
+_LEVELS = 512
 _ROUNDED = 1e-9
 """More than the roundings of some 10⁶ products of probabilities."""
 

@@ -13,7 +13,7 @@ from leakcap.numeric.logspace import Floats
 
 __all__ = ["SiblingKind", "SiblingLaws", "kinds_of", "laws_of", "seen", "stepped"]
 
-_PLACES = 1 << 20
+_PLACES = 1 << 21
 """How many numbers the masses of laws may hold."""
 
 

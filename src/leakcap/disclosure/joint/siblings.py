@@ -16,7 +16,7 @@ __all__ = ["margin_evidence"]
 
 _WAVES = 256
 _LAWS = 512
-_SUMS = 1 << 27
+_SUMS = 1 << 28
 _UNIT = 2.0**-53
 _NOTHING = 1e-14
 """Less than this, of a law, is no probability but a rounding: what it hides is in the slack."""
