@@ -21,7 +21,7 @@ from leakcap.release.measurements import permute_and_flip
 from leakcap.release.measurements.permute_and_flip import TopMeasurement
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of
-from release.test_nested import CHAIN, LAND, PAIRS, POLICY, hostile_rows
+from release.nested import CHAIN, LAND, PAIRS, POLICY, hostile_rows
 from release.test_top import law
 from seeded import ALARM, SeededSource
 
