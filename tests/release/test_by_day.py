@@ -16,6 +16,10 @@ from leakcap.release.planning.statements import select_of
 from release.world import exact, planned, policy_of
 
 _FIRST = '(SELECT "k0", COUNT(*) AS "n0"'
+DAYS: dict[str, Any] = {
+    "d": {"bounds": [datetime.date(2023, 1, 15), datetime.date(2025, 2, 10)]},
+    "weekday": {"from": "d", "part": "weekday"},
+}
 # What follows from the day of one column, by the declaration alone.
 OF_A_DAY = [
     *(name for name, one in DERIVED.items() if {"truncate", "part"} & one.keys()),
@@ -33,9 +37,10 @@ def test_what_follows_from_one_day_is_counted_by_it_and_nothing_else_is() -> Non
 
 
 def test_other_answers_and_many_groups_take_each_row_by_itself() -> None:
-    """A sum is made of each row; 757 days of two columns are more groups than are counted by day."""
-    plan = planned(POLICY, statistic="sum", column="x", by=("d_month",))
-    assert '"n0"' not in attach(table([])).write(select_of([plan])).text
+    """A person counts once, on however many days; 757 days of two columns are too many groups."""
+    people = policy_of(unit={"id": "n", "max_rows": 2}, columns=DAYS)
+    plan = planned(people, statistic="distinct", by=("weekday",))
+    assert '"n0"' not in attach(table([])).write(select_of([plan], "seed")).text
     assert '"n0"' not in _text(by=("d_month", "e_month"))
     assert '"n0"' in _text(by=("d_month", "x_band"), where="f = TRUE")
 
@@ -58,10 +63,7 @@ def test_people_with_many_rows_are_counted_alike(monkeypatch: pytest.MonkeyPatch
     """At most two rows of each person count, whichever way these are added up."""
     policy = policy_of(
         unit={"id": "n", "max_rows": 2},
-        columns={
-            "d": {"bounds": [datetime.date(2023, 1, 15), datetime.date(2025, 2, 10)]},
-            "weekday": {"from": "d", "part": "weekday"},
-        },
+        columns=DAYS,
     )
     plan, rows = planned(policy, statistic="count", by=("weekday",)), random_rows(5, 300, {})
     first = exact(plan, attach(table(rows)))

@@ -39,6 +39,7 @@ __all__ = [
     "PopCount",
     "Quantize",
     "ReadColumn",
+    "SumOfSums",
     "Together",
     "aliased",
     "cast",
@@ -144,6 +145,12 @@ class ExactSum(exp.Expression):
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True, "cells": False}
+
+
+class SumOfSums(exp.Expression):
+    """The sum of the column `this` of exact sums; NULL where one of them is, since it may not be exact."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 class Together(exp.Expression):

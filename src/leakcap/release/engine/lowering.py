@@ -29,6 +29,7 @@ from leakcap.release.columns.typed import (
     PopCount,
     Quantize,
     ReadColumn,
+    SumOfSums,
     Together,
     cast,
     column,
@@ -52,7 +53,7 @@ _BETWEEN = [chr(code) for code in (31, 30, 29, 28, *range(1, 9))]
 _WRITTEN = {"text": "TEXT", "integer": "BIGINT"}
 _OWN = (
     ReadColumn, DatePart, Quantize, Bin, ExactSum, Hashed, OfUnit, PopCount, Constant, OneOf, KeyFilter,
-    Calculated, Chosen, Together, exp.Table,
+    Calculated, Chosen, SumOfSums, Together, exp.Table,
 )  # fmt: skip
 
 
@@ -100,6 +101,8 @@ class Lowering(ABC):
             return self.bin(node)
         if isinstance(node, ExactSum):
             return self.total(node)
+        if isinstance(node, SumOfSums):
+            return self.sum_of_sums(node.this)
         if isinstance(node, PopCount):
             return self.ones(node.this)
         if isinstance(node, Constant):
@@ -354,6 +357,11 @@ class Lowering(ABC):
     @abstractmethod
     def hashed(self, unit: exp.Expression, contents: Sequence[exp.Expression]) -> exp.Expression:
         """A number that follows from the statement's parameter, the unit's id and the contents."""
+
+    def sum_of_sums(self, sums: exp.Expression) -> exp.Expression:
+        """The sum, as wide as can be, where all of them are known."""
+        known = exp.EQ(this=exp.Count(this=sums.copy()), expression=exp.Count(this=exp.Star()))
+        return exp.Case(ifs=[exp.If(this=known, true=exp.Sum(this=sums))], default=null())
 
     @abstractmethod
     def total(self, node: ExactSum) -> exp.Expression:

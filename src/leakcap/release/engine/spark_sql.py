@@ -112,6 +112,10 @@ class SparkSQL(Lowering):
         """With a D, which makes it a double without a cast to be folded."""
         return signed_double(value, f"{abs(float(value))!r}D")
 
+    def sum_of_sums(self, sums: exp.Expression) -> exp.Expression:
+        """Of decimals: a SUM over BIGINT is a BIGINT, which stops when it overflows."""
+        return super().sum_of_sums(cast(sums, "DECIMAL(38, 0)"))
+
     def kept(self, test: exp.Expression) -> exp.Expression:
         """With a count in it, or Spark would test every row instead, for a tenth of the whole time."""
         some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))

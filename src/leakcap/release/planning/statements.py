@@ -30,7 +30,7 @@ from leakcap.release.columns.typed import (
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
 from leakcap.release.planning.bounding import chosen_rows, start_of
-from leakcap.release.planning.by_day import by_day, coded, rows_added_up
+from leakcap.release.planning.by_day import by_day, sums_by_day
 from leakcap.release.planning.windows import window
 
 if TYPE_CHECKING:
@@ -48,14 +48,12 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     first = replace(plans[0], policy=_policy_of(plans))
     axes = first.cells.axes
     codes = [column(f"k{index}") for index in range(len(axes))]
-    if any(axis.days for axis in axes) and by_day(plans):
-        days = [aliased(axis.by_day.copy(), code.name) for axis, code in zip(axes, codes, strict=True)]
-        inner = coded(rows_of(first, days, seed), axes)
-        return _added_up(inner, first.cells, codes, [rows_added_up() for plan in plans for _ in plan.parts])
+    day_first = any(axis.days for axis in axes) and by_day(plans)
+    grouped = [axis.by_day if day_first else axis.tree for axis in axes]
     values = [value for plan in plans for value in plan.values]
     names = [column(f"v{index}") for index in range(len(values))]
     chosen = [
-        *(aliased(axis.tree.copy(), f"k{index}") for index, axis in enumerate(axes)),
+        *(aliased(tree.copy(), code.name) for tree, code in zip(grouped, codes, strict=True)),
         *(aliased(value.copy(), name.name) for value, name in zip(values, names, strict=True)),
         *([] if axes or values else [aliased(exp.Literal.number(1), "v0")]),
     ]
@@ -65,6 +63,9 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     for plan in plans:
         mine, names = names[: len(plan.values)], names[len(plan.values) :]
         totals += [part.aggregate.tree(mine) for part in plan.parts]
+    if day_first:
+        inner, totals = sums_by_day(inner, axes, totals)
+        return _added_up(inner, first.cells, codes, totals)
     for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
         node.set("cells", None if first.cells.open else first.cells.size)
     return _added_up(inner, first.cells, codes, totals)

@@ -1,0 +1,140 @@
+"""Sums, means, variances and products by parts of a date are made by day first: the integers are the same."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import re
+from collections import defaultdict
+from typing import Any
+
+import psycopg
+import pyarrow
+import pytest
+from sqlglot import exp
+
+from leakcap.release import Engine, Query, attach, load_policy
+from leakcap.release.columns.typed import SumOfSums
+from leakcap.release.engine.duckdb_sql import Integers
+from leakcap.release.engine.postgresql import PostgreSQL
+from leakcap.release.planning import by_day
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import scans_of
+from leakcap.release.planning.statements import select_of
+from ledger.server import execute
+
+FIRST, LAST = datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)
+Row = tuple[int | None, datetime.date | None, str, float | None, float | None]
+
+
+def rows_of(seed: int = 3, size: int = 400) -> list[Row]:
+    """Days outside the bounds, missing ones and missing numbers, numbers outside theirs."""
+    source = random.Random(seed)
+
+    def number() -> float | None:
+        return source.choice([None, -5.0, 1e300, *(source.randrange(0, 81) / 2 for _ in range(6))])
+
+    return [
+        (
+            source.choice([None, *range(90)]),
+            None if source.random() < 0.1 else FIRST + datetime.timedelta(source.randrange(-40, 410)),
+            source.choice("abz"),
+            number(),
+            number(),
+        )
+        for _ in range(size)
+    ]
+
+
+def policy(**unit: Any) -> Any:
+    return load_policy({
+        "dataset": "t", "neighbours": "add-remove-one", "caps": {"epsilon": 1e6}, "unit": unit or "row",
+        "columns": {
+            "d": {"bounds": [FIRST, LAST]}, "weekday": {"from": "d", "part": "weekday"},
+            "month": {"from": "d", "truncate": "month"}, "g": {"keys": ["a", "b"]},
+            "x": {"bounds": [0.0, 40.0]}, "y": {"bounds": [0.0, 40.0]},
+        },
+    })  # fmt: skip
+
+
+def holding(kind: str, rows: list[Row], request: Any) -> Engine:
+    names = ("id", "d", "g", "x", "y")
+    if kind == "spark":
+        spark = request.getfixturevalue("spark")
+        return attach(spark.createDataFrame(rows, "id bigint, d date, g string, x double, y double"))
+    if kind == "duckdb":
+        types = (pyarrow.int64(), pyarrow.date32(), pyarrow.string(), pyarrow.float64(), pyarrow.float64())
+        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
+        return attach(pyarrow.table(columns, names=names))
+    server = request.getfixturevalue("server")
+    made = "id bigint, d date, g text, x float8, y float8"
+    execute(server, f"DROP TABLE IF EXISTS dated; CREATE TABLE dated ({made})")
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.cursor().executemany("INSERT INTO dated VALUES (%s, %s, %s, %s, %s)", rows)
+    return PostgreSQL(server, table="dated")
+
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"statistic": "sum", "column": "x", "by": ("weekday",)},
+    {"statistic": "mean", "column": "x", "by": ("month", "g")},
+    {"statistic": "variance", "column": "x", "by": ("g", "weekday"), "where": "y > 3"},
+    {"statistic": "covariance", "columns": ("x", "y"), "by": ("month",)},
+    {"statistic": "ratio", "when": "x > 10", "by": ("weekday",)},
+]
+
+
+def totals(engine: Engine, rules: Any, asked: dict[str, Any]) -> list[list[int]]:
+    plan = plan_query(Query(name="q", epsilon=1.0, **asked), rules)
+    return [one.tolist() for one in scans_of([plan], engine, "5eed")[0].run(engine)[0].totals]
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "postgresql", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unit", [{}, {"id": "id", "max_rows": 3}])
+def test_integers_made_by_day_first_are_those_of_rows(
+    kind: str, unit: dict[str, Any], monkeypatch: pytest.MonkeyPatch, request: Any
+) -> None:
+    engine, rules = holding(kind, rows_of(), request), policy(**unit)
+    found = [totals(engine, rules, asked) for asked in QUESTIONS]
+    monkeypatch.setattr(by_day, "_MOST_GROUPS", 0)
+    assert [totals(engine, rules, asked) for asked in QUESTIONS] == found
+    assert all(any(one) for own in found for one in own)
+
+
+def by_hand(rows: list[Row]) -> list[float]:
+    """The sums of x by weekday, clamped."""
+    sums: defaultdict[int, float] = defaultdict(float)
+    for _, day, _, number, _ in rows:
+        if day is not None and number is not None and FIRST <= day <= LAST:
+            sums[day.isoweekday()] += min(max(number, 0.0), 40.0)
+    return [sums[day] for day in range(1, 8)]
+
+
+def summed(rows: list[Row], request: Any) -> list[float]:
+    """The same by DuckDB."""
+    plan = plan_query(Query(name="q", epsilon=1.0, **QUESTIONS[0]), policy())
+    engine = holding("duckdb", rows, request)
+    assert list(select_of([plan]).find_all(SumOfSums))
+    (found,) = scans_of([plan], engine)[0].run(engine)[0].totals
+    return [float(one * plan.parts[0].unit) for one in found.tolist()]
+
+
+def test_sums_by_weekday_are_those_of_python(request: Any) -> None:
+    rows = rows_of(8)
+    assert summed(rows, request) == by_hand(rows)
+
+
+def unsure_totals(engine: Any) -> list[int | None]:
+    """What a quick statement says that is sure of the sums of days with one row alone."""
+    plan = plan_query(Query(name="q", epsilon=1.0, **QUESTIONS[0]), policy())
+    quick = engine.write(select_of([plan])).quick or ""
+    unsure = re.sub(r"COUNT\(\*\) <= \d+", "COUNT(*) <= 1", quick)
+    assert unsure != quick
+    return [total for _, total in engine.aggregate(unsure)]
+
+
+def test_a_day_whose_sum_is_not_sure_makes_no_total(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
+    """Planted: the sum of the days that are left, as if they were all."""
+    engine = holding("duckdb", rows_of(8), request)
+    assert unsure_totals(engine) == [None] * 7
+    monkeypatch.setattr(Integers, "sum_of_sums", lambda own, sums: exp.Sum(this=sums))
+    assert None not in unsure_totals(engine)
