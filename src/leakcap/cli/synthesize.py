@@ -83,7 +83,8 @@ def synthesize(
 
     The tables are paid by one charge, or known to the ledger; the file is computed from them alone, and any
     number of further files is free. A file for `leakcap tables` will do; with `choose` in it only so many of
-    its tables are released, chosen by a private score. With --from the tables come from a record of
+    its tables are released, chosen by a private score, and a section `regression` has a regression of the
+    file compared with a private one. With --from the tables come from a record of
     `leakcap tables`, or one that --tables wrote: whoever has it needs neither data nor ledger, and its word
     is taken that the tables were paid for.
 
