@@ -75,9 +75,10 @@ def faults(count: int, seed: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(5000, marks=pytest.mark.slow)])
-def test_every_result_is_private_and_worth_it(count: int) -> None:
-    assert faults(count, seed=count) == []
+@pytest.mark.parametrize(("count", "seed"), [(150, 150), pytest.param(1000, 5000, marks=pytest.mark.slow)])
+def test_every_result_is_private_and_worth_it(count: int, seed: int) -> None:
+    """A fault that one in 217 of such tasks shows is missed by a thousand with probability 0.01."""
+    assert faults(count, seed=seed) == []
 
 
 def test_a_ratio_above_the_limit_is_found() -> None:
