@@ -49,7 +49,7 @@ def test_long_work_stops_on_ctrl_c(place: Path, job: str) -> None:
     child = subprocess.Popen(
         with_us([*COMMAND, *LONG[job]]), cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    busy(child, 3.0)
+    busy(child, 2.0)  # a second to load, and one of work
     assert child.poll() is None, child.communicate()
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)

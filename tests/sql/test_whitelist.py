@@ -67,7 +67,8 @@ def test_an_argument_that_no_reader_knows_is_refused_on_every_node(
 ) -> None:
     """A later sqlglot that keeps a new clause in an argument of its own must not be read as if it had none.
 
-    One tree is read each time: whoever refuses has changed nothing in it.
+    One tree is read each time: whoever refuses has changed nothing in it. Where a node stands does not hang
+    on what the argument holds, so that of one value every node has it, and of the others one of each kind.
     """
     parse, tested = sqlglot.parse, set()
     trees = parse(WHOLE, dialect="duckdb")
@@ -79,6 +80,8 @@ def test_an_argument_that_no_reader_knows_is_refused_on_every_node(
 
     monkeypatch.setattr(sqlglot, "parse", planted)
     for node in list(trees[0].walk()):
+        if value is not True and type(node) in tested:
+            continue
         node.args["clause_of_next_year"] = value
         refusal(WHOLE)
         del node.args["clause_of_next_year"]
