@@ -10,8 +10,6 @@ import pyarrow
 from leakcap.errors import LeakcapError
 from leakcap.ledger.curve import curve_of_pure
 from leakcap.release import PrivateTable, Query, dry_run, load_policy, preview
-from leakcap.report.records import ReleaseRecord
-from leakcap.web.releasing.questions import offered
 
 POLICY = {
     "dataset": "visits",
@@ -30,6 +28,10 @@ def main() -> dict[str, object]:
         (seen,) = preview([query], policy=policy)
     except LeakcapError as error:
         return {"refused": str(error), "entries": len(table.ledger.entries())}
+    # Half a second to load, which a refused package's process need not wait for.
+    from leakcap.report.records import ReleaseRecord
+    from leakcap.web.releasing.questions import offered
+
     (release,) = table.release([query])
     again, by_sql = table.release([query])[0], table.sql("SELECT PRESENT(stay) FROM visits", epsilon=1.0)[0]
     entries = table.ledger.entries()
