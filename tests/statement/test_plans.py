@@ -218,6 +218,29 @@ def test_a_year_comes_back_from_its_record_and_an_edited_one_does_not() -> None:
             restated(StatementRecord.model_validate_json(text.replace('"1/10"', wrong)))
 
 
+def test_entries_that_say_the_same_are_read_once_and_all_others_by_themselves() -> None:
+    """Equal spends with other details stay apart, and the caps are stated as long as the sum is within."""
+    two, one = {"epsilon_contents": 0.2}, {"epsilon_contents": 0.1}
+    charges = [Charge("n", "count", Spend(0.1), details=told) for told in (two, one, {}, two, one, one)]
+    with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=CAPS) as ledger:
+        for charge in charges:
+            ledger.reserve([charge])
+        entries = ledger.entries()
+    for cap, within in ((0.6, True), (0.59, False)):
+        asked = load_policy(
+            {
+                "dataset": "d",
+                "neighbours": "add-remove-one",
+                "caps": {"epsilon": cap},
+                "columns": {"x": {"keys": [1]}},
+            }
+        )
+        found = exposure_so_far(entries, asked)
+        assert found.epsilon == pytest.approx(0.6)
+        assert found.epsilon_contents == pytest.approx(3 * 0.2 + 3 * 0.1)
+        assert (found.capped is not None) == within
+
+
 def test_many_kinds_of_steps_count_as_the_one_that_tells_most() -> None:
     each = [Tally(steps=((Fraction(k), Fraction(1, k + 1), 2),)) for k in range(1, 9)]
     assert Tally.total(each).steps == ((Fraction(1), Fraction(1, 2), 16),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -15,7 +16,7 @@ from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS, EXACT_TOTAL
 from leakcap.ledger.limits import balances, excess
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
-from leakcap.ledger.ticks import NOTHING, total
+from leakcap.ledger.ticks import NOTHING, Ticks, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.offer import epsilon_of_rho
@@ -36,6 +37,8 @@ __all__ = [
     "proven_so_far",
 ]
 
+_READ = (EPSILON_CONTENTS, EVENT_CONTENTS, EXACT_TOTALS, "nats_lower")
+"""The details of an entry that an exposure hangs on, but for a plan's."""
 _TOLD = Tally(curve=(0.0,) * len(ORDERS))
 """An answer from a slot of a plan."""
 _DELTAS = (1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2, 0.3)
@@ -93,7 +96,7 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     By their curves at `delta_said`, if some answer has no finite ε, or if the policy caps all answers
     together and that is less than half of ε added up.
     """
-    each = [_of_entry(entry, policy) for entry in entries]
+    each = _of_entries(entries, policy)
     title = f"everything from `{policy.dataset}` so far"
     spends = [entry.spend for entry in entries]
     together = _together(each, spends, policy, title, at_once=_asked_at_once(entries))
@@ -103,11 +106,22 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
 def _capped(spends: Sequence[Spend], policy: Policy) -> Capped | None:
     """The policy's caps on everything; None where what was spent is above them, so that they came later."""
     caps = policy.caps.ledger_caps()
-    spent = total(spend.ticks(caps.alpha) for spend in spends)
+    alike = Counter(map(id, spends))
+    once = {id(spend): spend for spend in spends}
+    spent = total(_times(once[which].ticks(caps.alpha), n) for which, n in alike.items())
     limits = rules_of(caps).whole._replace(nats_table=None, nats_level=None, queries=None)
     if excess(NOTHING, spent, limits, "everything"):
         return None
     return Capped(caps.epsilon, caps.delta or 0.0, caps.rho, caps.nats_person)
+
+
+def _times(ticks: Ticks, count: int) -> Ticks:
+    """So many times the same."""
+
+    def each(amounts: Sequence[int | None]) -> tuple[int | None, ...]:
+        return tuple(None if one is None else one * count for one in amounts)
+
+    return Ticks.of(each(ticks.numbers), each(ticks.curve))
 
 
 def _asked_at_once(entries: Sequence[Entry]) -> bool:
@@ -126,7 +140,7 @@ def proven_so_far(entries: Sequence[Entry], policy: Policy) -> tuple[ProvenRecor
     Each holds by itself. The first is what parts of the publications add up to; a game about all of them
     takes the one that says most.
     """
-    each = [_of_entry(entry, policy) for entry in entries]
+    each = _of_entries(entries, policy)
     title = f"everything from `{policy.dataset}` so far"
     spends = [entry.spend for entry in entries]
     return _proven(each, spends, policy, title, at_once=_asked_at_once(entries))
@@ -206,6 +220,19 @@ def _read_at(found: OdometerReading, together: Exposure, policy: Policy) -> Expo
         delta=found.delta,
         delta_contents=delta_contents,
     )
+
+
+def _of_entries(entries: Sequence[Entry], policy: Policy) -> list[Exposure]:
+    """Each of them; many entries of a ledger say the same, whatever their queries are called."""
+    known: dict[tuple[object, ...], Exposure] = {}
+    found = []
+    for entry in entries:
+        told = entry.details
+        same = (id(entry.spend), entry.state == "planned", bool(entry.slot), *map(told.get, _READ))
+        if entry.state == "planned" or same not in known:
+            known[same] = _of_entry(entry, policy)
+        found.append(known[same])
+    return found
 
 
 def _of_entry(entry: Entry, policy: Policy) -> Exposure:
