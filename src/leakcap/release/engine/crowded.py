@@ -3,7 +3,9 @@
 To order rows costs more than all else that is done to them. Where most units have no more rows than count,
 it takes half the time to count each unit's rows, and to put in order those of crowded units alone. Rows are
 held while this goes on, so that it is the same rows that are counted and chosen: no unit has more of them
-than were paid for, whatever a table is that says something else when it is read again.
+than were paid for, whatever a table is that says something else when it is read again. `MATERIALIZED` says
+so: DuckDB before 1.4 computes again what a WITH names twice if nothing is said, and might put one unit in
+order of those that are not crowded, and leave out another.
 
 One unit that is not crowded is put in order in any case. Its rows are all chosen, and an engine has the same
 to do whether there are crowded ones or not.
@@ -60,7 +62,7 @@ def ordered_where_crowded(node: Chosen) -> exp.Subquery:
         others = _from(_MET, list(map(column, carried))).where(exp.Not(this=among), copy=False)
         query = exp.union(others, query, distinct=False, copy=False)
     for name, held in ((_MET, rows), (_SIZES, sizes), (_TOO_MANY, too_many), (CROWDED, shown)):
-        query = query.with_(name, as_=held, copy=False)
+        query = query.with_(name, as_=held, materialized=True, copy=False)
     return query.subquery("units", copy=False)
 
 

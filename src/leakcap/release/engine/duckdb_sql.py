@@ -216,7 +216,7 @@ class Integers(Lowering):
         return exp.Paren(this=exp.Sub(this=cast(index, "INTEGER"), expression=less))
 
     def chosen(self, node: Chosen) -> exp.Expression:
-        """The rows of crowded units alone, since what a WITH names twice is computed once here."""
+        """The rows of crowded units alone, since what a WITH names can be held here."""
         return ordered_where_crowded(node)
 
     def in_text(
