@@ -201,6 +201,19 @@ def test_verify_computes_events_between_two_contents_again(monkeypatch: pytest.M
         ledger.verify()
 
 
+@pytest.mark.parametrize("said", ["much", "", "1/0", True, -0.1])
+def test_an_epsilon_between_contents_that_is_no_number_is_said_and_stops_nothing(
+    said: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    details = {"event_contents": SUM, "epsilon_contents": said}
+    with pytest.raises(InvalidParameter, match=r"`epsilon_contents` .* must be a number from 0 beside"):
+        Charge("n", "count", Spend(0.1), details=details)
+    # What was written by others.
+    monkeypatch.setattr("leakcap.ledger.values.EVENT_CONTENTS", "of another name")
+    with kept(details) as ledger, pytest.raises(LedgerError, match=r"Row 2 of ledger .* that is no number"):
+        ledger.verify()
+
+
 def two_step_divergence() -> mpmath.mpf:
     """D₂ of discrete Laplace noise of rate 1/10 from itself, two steps away: a sum over whole numbers."""
     mp = mpmath.mp

@@ -8,6 +8,7 @@ was charged, which is of two contents too, follow from it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -42,7 +43,9 @@ def contents_fault(event: str, details: Mapping[str, Any], charged: Ticks, alpha
     if event and not _as_telling(found, guarantee(event)):
         return "says of two contents that they are told apart less well than presence and absence"
     said = details.get(EPSILON_CONTENTS)
-    if said is not None and found.epsilon is not None and _above(found.epsilon, Fraction(str(said))):
+    if said is not None and not (type(said) in (int, float) and 0 <= said < math.inf):
+        return "says of two contents an ε that is no number from 0"
+    if said is not None and found.epsilon is not None and _above(found.epsilon, Fraction(said)):
         return "says of two contents an ε below that of their event"
     if alpha in ORDERS and charged.nats_level is not None and found.delta == 0:
         level = Fraction(found.curve[ORDERS.index(alpha)])

@@ -14,7 +14,16 @@ from typing import Literal
 from leakcap.errors import require
 from leakcap.ledger.chain import fingerprint, require_detail, require_line, require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
-from leakcap.ledger.details import DATASET, EVENT_CONTENTS, FROM, KEPT, SAME_AS, SOURCE, people_from
+from leakcap.ledger.details import (
+    DATASET,
+    EPSILON_CONTENTS,
+    EVENT_CONTENTS,
+    FROM,
+    KEPT,
+    SAME_AS,
+    SOURCE,
+    people_from,
+)
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
 from leakcap.ledger.measured import event_text, pure_event, required, rho_of
@@ -194,6 +203,9 @@ class Charge:
             require_detail(key, value)
         if EVENT_CONTENTS in self.details:
             required(str(self.details[EVENT_CONTENTS]))
+            said = self.details.get(EPSILON_CONTENTS, 0)
+            number = type(said) in (int, float) and float(said) >= 0
+            require(number, EPSILON_CONTENTS, "Charge", "be a number from 0 beside `event_contents`", said)
         for key in sorted(KEPT & self.details.keys()):
             require(False, "details", "Charge", f"leave `{key}` to the ledger", key)
 
