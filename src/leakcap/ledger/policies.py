@@ -14,7 +14,7 @@ from sqlalchemy import Connection, RowMapping, Select, select
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.continuing import ChargeTerms, alike, counts_now, meaning, same_questions
-from leakcap.ledger.events import amounts_row, entry_of, regime_of, ticks_of
+from leakcap.ledger.events import amounts_row, entry_of, regime_of, spend_of, ticks_of
 from leakcap.ledger.schema import EVENT, POLICY
 from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.state import State
@@ -110,8 +110,11 @@ class Counting:
         entry = entry_of(row | amounts_row(now))
         if then.neighbours == self.terms[-1].neighbours:
             return entry
-        # What an answer tells at least was of contents that are no longer all possible.
-        return replace(entry, details={k: v for k, v in entry.details.items() if k != "nats_lower"})
+        # An event between presence and absence says less than what it counts for; and what an answer tells at
+        # least was of contents that are no longer all possible.
+        spend = entry.spend if entry.slot else spend_of(now, "")
+        details = {name: value for name, value in entry.details.items() if name != "nats_lower"}
+        return replace(entry, spend=spend, details=details)
 
 
 def counting_of(connection: Connection) -> Counting:

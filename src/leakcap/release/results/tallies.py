@@ -26,14 +26,15 @@ def composed_of(spend: Spend, details: Mapping[str, Any], relation: str) -> Comp
     """What an answer's curves are computed from; None where no more is known than an ε and a δ.
 
     `details` of a charge say what the answer is between two contents of one unit, where that was worked out;
-    those of a plan are its slots.
+    those of a plan are its slots. Neither holds of a spend without an event that was charged between other
+    neighbours than those of now.
 
     >>> event = '{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"254"}'
     >>> spend = Spend(math.inf, curve=(1.0,) * 31, event=event)
     >>> round(composed_of(spend, {}, "replace-one").neighbours.gaussian, 5)
     0.00394
     """
-    if "slots" in details:
+    if "slots" in details and spend.event:
         from leakcap.release.results.tallies_of_plans import of_plan
 
         return of_plan(json.dumps(dict(details), sort_keys=True), relation)
