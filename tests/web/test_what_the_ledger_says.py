@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,23 @@ def test_without_a_cap_on_epsilon_it_is_said_to_be_proved(tmp_path: Path) -> Non
         release_tables(table, TablesQuestion(tables=({"columns": ["sex"]},), rho=0.05))
     page = text(Settings(policy=policy, ledger=url), "/release")
     assert drawn(page)[1].endswith("proved by all answers together.")
+
+
+def test_an_answer_from_a_slot_alone_tells_what_its_noise_tells(tmp_path: Path) -> None:
+    """It costs nothing beside its plan, and its page says what the answer by itself lets an attacker do."""
+    url, path = f"sqlite:///{tmp_path / 'd.db'}", written(tmp_path)
+    path.write_text(path.read_text() + '[[plan]]\nname = "weekly"\ncount = 2\nepsilon = 0.5\n')
+    with PrivateTable(ROWS, policy=path, ledger=url) as table:
+        table.release([replace(COUNT, slot="weekly")])
+        (of_slot,) = (entry for entry in table.ledger.entries() if entry.slot)
+        assert of_slot.spend.epsilon == 0.0
+    alone = text(Settings(policy=path, ledger=url), f"/release/entry/{of_slot.id}")
+    assert f"right with probability {100 / (1 + math.exp(-0.5)):.2f} % at most" in alone
+    now = path.read_text().replace('"add-remove-one"', '"replace-one"\nrows = 500')
+    path.write_text(now)
+    amend(path, url, reason="the number of people is public")
+    alone = text(Settings(policy=path, ledger=url), f"/release/entry/{of_slot.id}")
+    assert f"can be at most {100 / (1 + math.exp(-1.0)):.2f} % sure" in alone
 
 
 def test_what_was_withdrawn_or_replaced_says_so(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "balances_of_plan",
     "delta_said",
     "exposure_of",
+    "exposure_of_entry",
     "exposure_of_plan",
     "exposure_so_far",
     "proven_of_spend",
@@ -88,6 +89,19 @@ def balances_of_plan(prices: Sequence[Price], policy: Policy, beside: Sequence[C
     spends = [*(price.spend for price in prices), *(one.spend for one in beside)]
     spent = total([NOTHING, *(spend.ticks(rules.alpha) for spend in spends)])
     return balances(spent, rules.whole, rules.alpha)
+
+
+def exposure_of_entry(entry: Entry, policy: Policy) -> Exposure:
+    """What an entry tells by itself, whatever else was published.
+
+    An answer from a plan's slot costs nothing beside its plan, and by itself tells what it would have cost.
+    """
+    if entry.slot:
+        own = entry.own
+        if entry.details.get("neighbours") != policy.neighbours:
+            own = replace(own, event="")  # of other neighbours, or nobody says of which
+        entry = replace(entry, spend=own, slot="")
+    return exposure_so_far([entry], policy)
 
 
 def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:

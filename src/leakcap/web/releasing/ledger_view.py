@@ -11,6 +11,7 @@ from leakcap.ledger import Account, Answer, Entry, Ledger
 from leakcap.ledger.details import STREAM
 from leakcap.ledger.people import SCOPE
 from leakcap.release import Policy, exposure_so_far, load_policy
+from leakcap.release.results.exposure import exposure_of_entry
 from leakcap.release.results.recorded import parsed_answer
 from leakcap.report.words.promises import assumptions, not_counted, protects
 from leakcap.report.words.publication import cap_name, may_come
@@ -103,7 +104,7 @@ def shown_entry(settings: Settings, number: int) -> Entry | None:
 
 def entry_statement(settings: Settings, entry: Entry) -> Statement:
     """What an entry alone tells."""
-    return statement_of(exposure_so_far([entry], policy_of(settings)))
+    return statement_of(exposure_of_entry(entry, policy_of(settings)))
 
 
 def answer_of(settings: Settings, entry: Entry) -> RememberedAnswer:
