@@ -54,7 +54,7 @@ def recovered_tables(
         apart = np.array(values[table], dtype=np.float64).reshape([one.size for one in bases])
         grown = math.prod(one.stretch if one.off else 2 * one.size for one in bases)
         grown *= workload.grain(table)
-        if not bool((np.abs(apart) * float(grown) < _EXACT).all()):
+        if not bool((np.abs(apart) < _EXACT / float(grown)).all()):
             raise _unsound()
         cells = workload.grain(table)
         for axis, basis in enumerate(bases):

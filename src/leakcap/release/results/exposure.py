@@ -126,6 +126,12 @@ def _capped(spends: Sequence[Spend], policy: Policy) -> Capped | None:
     limits = rules_of(caps).whole._replace(nats_table=None, nats_level=None, queries=None)
     if excess(NOTHING, spent, limits, "everything"):
         return None
+    return capped_of_policy(policy)
+
+
+def capped_of_policy(policy: Policy) -> Capped:
+    """The policy's caps on everything, whatever was spent."""
+    caps = policy.caps.ledger_caps()
     return Capped(caps.epsilon, caps.delta or 0.0, caps.rho, caps.nats_person)
 
 

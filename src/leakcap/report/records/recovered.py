@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.report.records.stated_account import account_fault
-from leakcap.report.records.tables import ChoiceRecord, TablesRecord, WorkloadRecord
+from leakcap.report.records.tables import BetweenRecord, ChoiceRecord, TablesRecord, WorkloadRecord
 
 if TYPE_CHECKING:
     from leakcap.policy.document import Policy
@@ -58,9 +58,24 @@ def released_of(record: TablesRecord) -> ReleasedTables:
     for name in WorkloadRecord.model_fields:
         if name != "repeated" and getattr(made, name) != getattr(record, name):
             raise _edited(record, f"`{name}` does not follow from the rest")
+    if record.entry < 1:
+        raise _edited(record, "its `entry` is none that a ledger has")
+    if record.dataset != record.policy.dataset:
+        raise _edited(record, "its `dataset` is not that of its policy")
+    if not all(_adds_up(one, found) for one in record.between):
+        raise _edited(record, "`between` does not follow from the rest")
     if fault := account_fault(record.so_far, record.caps, record.policy, found.charge):
         raise _edited(record, fault)
     return found
+
+
+def _adds_up(told: BetweenRecord, found: ReleasedTables) -> bool:
+    """Whether it is what the tables say of its keys."""
+    cells: dict[str, Any] = {name: own[0] if len(own) == 1 else own for name, own in told.keys.items()}
+    try:
+        return told == BetweenRecord.of(cells, found.between(cells))
+    except LeakcapError:
+        return False
 
 
 def _planned(record: TablesRecord, policy: Policy) -> tuple[PlannedTables, TableChoice | None]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from leakcap.ledger import Charge
 from leakcap.policy.document import Policy
-from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
+from leakcap.release.results.exposure import balances_of_plan, capped_of_policy, exposure_of_plan
 from leakcap.report.records.base import CapRecord
 from leakcap.statement.covering import shortfall
-from leakcap.statement.record import StatementRecord
+from leakcap.statement.record import LineRecord, StatementRecord
 from leakcap.statement.restated import restated
 
 __all__ = ["account_fault"]
@@ -18,17 +19,25 @@ __all__ = ["account_fault"]
 _ROUNDED = 1e-9
 _PROVED_TOGETHER = {"epsilon", "delta"}
 """What is spent of these hangs on the caps, where all answers are proved together."""
+_SAME = 1e-3
+"""Relative: lines are made anew from sums that a record rounds, and their sentences show three digits."""
 
 
 def account_fault(so_far: StatementRecord, caps: Sequence[CapRecord], policy: Policy, charge: Charge) -> str:
     """What is wrong with an account on which `charge` was booked; empty where nothing is.
 
-    Everything so far tells at least what the answer tells alone, in each number that is stated. Of each cap
-    at least the answer's price was spent, what is left is the rest, and no more was spent than everything
-    so far tells. What else was booked, and what the caps are, is the word of whoever hands the record over.
+    Everything so far tells at least what the answer tells alone, in each number that is stated, and each line
+    of it follows from these; the caps that it names are the policy's. Of each cap at least the answer's price
+    was spent, what is left is the rest, and of nats no more was spent than everything so far tells. What else
+    was booked, and what the caps of the ledger are, is the word of whoever hands the record over.
     Raises `InvalidParameter` where the sentences of `so_far` do not follow from its numbers.
     """
-    whole = restated(so_far).exposure
+    anew = restated(so_far)
+    whole = anew.exposure
+    if (name := _other_line(so_far.lines, anew.record().lines)) is not None:
+        return f"line `{name}` of `so_far` does not follow from its numbers"
+    if whole.capped is not None and whole.capped != capped_of_policy(policy):
+        return "`so_far` names other caps than its policy has"
     if name := shortfall(whole, exposure_of_plan((), (), policy, [charge])):
         return f"`so_far` says less than the tables alone tell, in `{name}`"
     told = {one.cap: one for one in caps}
@@ -37,6 +46,10 @@ def account_fault(so_far: StatementRecord, caps: Sequence[CapRecord], policy: Po
         return "`caps` are not those of a ledger under its policy"
     alike = all(told[name].limit == own[name].cap for name in _PROVED_TOGETHER)
     for name, one in told.items():
+        if one.limit is not None and one.limit < 0.0:
+            return f"`caps` have a limit below 0 of `{name}`"
+        if name in own and one.unit != own[name].unit:
+            return f"`caps` have another unit of `{name}`"
         if _left(one) != one.left and not _near(_left(one), one.left):
             return f"`caps` do not add up in `{name}`"
         mine = own.get(name)
@@ -48,6 +61,30 @@ def account_fault(so_far: StatementRecord, caps: Sequence[CapRecord], policy: Po
         if _number(told[name].spent) > nats * (1.0 + _ROUNDED):
             return f"`caps` say that more was spent of `{name}` than `so_far` tells"
     return ""
+
+
+def _other_line(told: Sequence[LineRecord], made: Sequence[LineRecord]) -> str | None:
+    """The key of the first line that says something else than the one that is made anew, the sentence aside,
+    which `restated` has compared; None where all say the same."""
+    known = {line.key: line for line in made}
+    for line in told:
+        own = known.pop(line.key, None)
+        if own is None or not _same(_facts(line), _facts(own)):
+            return line.key
+    return None
+
+
+def _facts(line: LineRecord) -> dict[str, Any]:
+    return line.model_dump(mode="json", exclude={"sentence"})
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two parts of a record are the same but for the rounding of numbers."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(own, other[name]) for name, own in one.items())
+    if type(one) in (int, float) and type(other) in (int, float):
+        return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-12)
+    return bool(one == other)
 
 
 def _left(one: CapRecord) -> float | None:

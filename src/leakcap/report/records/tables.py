@@ -76,6 +76,14 @@ class BetweenRecord(Part):
     lower: float
     upper: float
 
+    @classmethod
+    def of(cls, cells: Mapping[str, Key | tuple[Key, Key]], found: Estimate) -> Self:
+        """What was asked for, and what the tables say."""
+        keys: dict[str, tuple[KeyValue, ...]] = {
+            name: own if isinstance(own, tuple) else (own,) for name, own in cells.items()
+        }
+        return cls(keys=keys, value=found.value, lower=found.low, upper=found.high)
+
 
 class WorkloadRecord(Part):
     """Tables that share one budget: estimates that agree in every margin, and what they cost."""
@@ -232,12 +240,5 @@ class TablesRecord(WorkloadRecord, Record):
             **({} if publication is None else {"publication": publication}),
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
-            **({"between": tuple(_between(*one) for one in between)} if between else {}),
+            **({"between": tuple(BetweenRecord.of(*one) for one in between)} if between else {}),
         )
-
-
-def _between(cells: Mapping[str, Key | tuple[Key, Key]], found: Estimate) -> BetweenRecord:
-    keys: dict[str, tuple[KeyValue, ...]] = {
-        name: own if isinstance(own, tuple) else (own,) for name, own in cells.items()
-    }
-    return BetweenRecord(keys=keys, value=found.value, lower=found.low, upper=found.high)
