@@ -122,6 +122,29 @@ def test_sums_hang_together_as_their_cells_do() -> None:
             assert found[i, j] == pytest.approx(float(known), rel=1e-12, abs=1e-9)
 
 
+def heard(plan: Any, sums: list[Any]) -> int:
+    """Σ over residuals of how many dimensions of each these sums hear, whatever its variance is."""
+    alone = [replace(plan, variances={part: variance}) for part, variance in plan.variances.items()]
+    return sum(int(np.linalg.matrix_rank(covariance_of_sums(one, sums))) for one in alone)
+
+
+@pytest.mark.parametrize("target", ["rooms", "sex"])
+@pytest.mark.parametrize("policy", [{}, {"neighbours": "replace-one", "rows": 4_000}])
+def test_no_scale_of_any_noise_adds_to_the_dimensions_that_sums_hear(
+    target: str, policy: dict[str, Any]
+) -> None:
+    """So that bounds hold where a choice decides which variance a residual has."""
+    tables = released(0.01, policy=POLICY | policy)
+    features = tuple(name for name in ("sex", "old", "ward", "rooms") if name != target)
+    terms = RegressionTerms.of(RegressionAsked(target=target, features=features), tables.planned)
+    sums = list(dict.fromkeys(one for one, _ in released_sums(tables, terms)))
+    noisy = int((np.diag(covariance_of_sums(tables.plan, sums)) > 0.0).sum())
+    assert 0 < heard(tables.plan, sums) <= noisy
+    # Planted: the sums over single columns, which those of pairs hear, are not counted.
+    pairs = [one for one in sums if len(one) == 2]
+    assert heard(tables.plan, pairs) > len(pairs)
+
+
 def test_points_of_chi_square_are_those_of_the_gamma_function() -> None:
     for freedom in (1, 2, 10, 231):
         for tail in (0.05, 0.05 / 66):

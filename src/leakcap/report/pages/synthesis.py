@@ -59,12 +59,14 @@ _KEYS = 40
 _DISTANCE = Note("Σ|file − released| over the cells, the file's counts times its weight", "")
 _BOUND = Note(
     "Σ|file − released| + √(2/π)·Σσ + √(2 ln 20·cells·λ) + Σ|w|, λ the largest eigenvalue of the noise's "
-    "covariance; where tables were chosen among K, √(2 ln 20K)",
-    "Tsirelson, Ibragimov & Sudakov 1976; docs/theory/tables.md",
+    "covariance; where tables were chosen, √(2 ln 20N·cells·λ) for the N noises that they could have had, "
+    "K among K tables of two columns",
+    "Tsirelson, Ibragimov & Sudakov 1976; docs/theory/tables.md, docs/theory/choosing-tables.md",
 )
 _LEAST_SQUARES = Note(
-    "(Σuu')⁻¹Σu·y with noisy sums; the interval encloses what solves any sums within their own intervals",
-    "Neumaier 1990, section 4.1; Vu & Slavkovic 2009",
+    "(Σuu')⁻¹Σu·y with noisy sums; the interval encloses what solves any sums that are as far off as their "
+    "noise may be, all weighted sums at once: w'noise ≤ c√(w'Cw) + Σ|w|s, c² the 95 % point of χ²",
+    "Scheffé 1953; Neumaier 1990, section 4.1; docs/theory/regression-from-tables.md",
 )
 _ASSOCIATION = Note("Cramér's V: √(χ²/(n(k − 1))), from 0 to 1, of the file's rows", "Cramér 1946")
 
