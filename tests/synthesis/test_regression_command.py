@@ -93,6 +93,16 @@ def test_with_a_price_it_is_a_charge_of_its_own_that_is_known_afterwards(place: 
     assert "that have a listed key in each of diagnosis, radius" in page
 
 
+def test_what_the_file_asks_too_is_paid_once_and_told_so(place: Path) -> None:
+    same = FILE.replace('"radius", "texture"]', '"radius"]')
+    (place / "rows.toml").write_text(same + "rho = 0.1\n")
+    record = made(place, "rows.toml", "--output", "a.csv", "--report", "a.html")
+    told = record["regression"]
+    assert (record["so_far"]["queries"], record["entry"], told["entry"]) == (1, 1, 1)
+    assert (told["priced"], told["rho"], told["nats_person"]) == (False, 0.0, 0.0)
+    assert "It costs nothing more" in " ".join((place / "a.html").read_text().split())
+
+
 def test_beside_a_choice_it_needs_a_price_and_has_one_in_the_same_commit(place: Path) -> None:
     chosen = FILE.replace("rows = 400", "choose = 1")
     (place / "rows.toml").write_text(chosen)

@@ -112,8 +112,9 @@ class RegressionRecord(Part):
     @classmethod
     def of(cls, found: FileRegression, file: Microdata) -> Self:
         """What was compared."""
-        tables = found.released
-        priced = tables is not file.generator.released
+        tables, own = found.released, file.generator.released
+        # What the file's question asks, too, was paid for once.
+        priced = tables is not own and tables.entry != own.entry
         return cls(
             target=found.target,
             target_key=found.target_key,
