@@ -125,6 +125,8 @@ def test_beside_a_choice_it_needs_a_price_and_has_one_in_the_same_commit(place: 
         (('["radius"]', "[]"), ["rows.toml"], "regression.features"),
         (('target = "diagnosis"', 'target = "radius"'), ["rows.toml"], "each once"),
         (("ways = 2", "ways = 1"), ["rows.toml"], "Not released: diagnosis × radius"),
+        # With `--from` no price is heard of, so that it is no remedy there.
+        (("ways = 2", "ways = 1"), ["rows.toml"], "where a ledger is asked, a `rho` or an `epsilon`"),
         (
             ('["radius"]', '["radius"]\nrho = 0.1\nepsilon = 0.1'),
             ["rows.toml"],

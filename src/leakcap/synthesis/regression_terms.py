@@ -151,8 +151,8 @@ class RegressionTerms:
             more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
             raise InvalidQuery(
                 "A regression for nothing more needs released tables of all pairs of its columns. Not "
-                f"released: {listed}{more}. Give it a `rho` or an `epsilon` of its own, or ask for these "
-                "tables."
+                f"released: {listed}{more}. Ask for these tables or leave columns out; where a ledger is "
+                "asked, a `rho` or an `epsilon` of its own will do."
             )
 
     def pairs(self) -> Iterator[tuple[int, int, Places, dict[int, tuple[int, ...]]]]:
