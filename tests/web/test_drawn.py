@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from leakcap.release import PrivateTable, load_policy
 from leakcap.report.pages import workload
 from leakcap.report.words.wording import to_its_noise
 from leakcap.synthesis import ChosenTables, release_chosen_tables
+from leakcap.synthesis.choice import ChoiceQuestion
 from leakcap.synthesis.files import load_synthesis
 from leakcap.synthesis.releasing import release_for_file
 from leakcap.tables.release import remembered_tables
@@ -224,6 +226,30 @@ def test_another_choice_or_all_tables_are_not_what_was_chosen(chosen: tuple[Path
     for line in ("choose = 1", ""):
         (folder / "examples/tables/other.toml").write_text(file.read_text().replace("choose = 2", line))
         assert "not which cell each belongs to" in page(folder, ["tables/other.toml"], 1)
+
+
+def test_no_choice_is_planned_to_draw_what_was_not_chosen(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planning one of many candidates took all of a page's time from the answers that come after it."""
+    file = place / "examples/tables/microdata.toml"
+    choice = place / "examples/tables/first.toml"
+    choice.write_text(file.read_text().replace("rows = 500", "choose = 2"))
+    asked: list[ChoiceQuestion] = []
+    planned = ChoiceQuestion.planned
+    monkeypatch.setattr(
+        ChoiceQuestion, "planned", lambda one, policy: asked.append(one) or planned(one, policy)
+    )
+    settings = Settings(**_from_files([choice, place / "examples/tables/tables.toml"]))
+    assert [type(one).__name__ for one in settings.questions] == ["ChoiceQuestion", "TablesQuestion"]
+    assert settings.ledger is not None
+    with Ledger.read(settings.ledger) as book:
+        (entry,) = (one for one in book.entries() if one.id == 1)
+    assert drawn.drawn_answer(settings, entry).blocks
+    assert asked == []
+    # An entry that says that it was chosen is held against the choice.
+    drawn.drawn_answer(settings, replace(entry, details={**entry.details, "among": 3}))
+    assert len(asked) == 1
 
 
 def test_tables_that_a_regression_paid_for_are_drawn_too(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ def drawn_answer(settings: Settings, entry: Entry) -> DrawnAnswer:
     with Ledger.read(settings.ledger) as book:
         require_this_policy(book, policy)
         for question in settings.questions:
+            # A choice is planned for each table that it is among, which can take longer than a page waits.
+            if isinstance(question, ChoiceQuestion) != ("among" in entry.details):
+                continue
             found = _blocks(book, question, policy, entry)
             if found is not None:
                 return DrawnAnswer(tuple(map(_shown, found)))
