@@ -317,6 +317,30 @@ def test_what_cannot_be_regressed_is_refused_in_one_line(
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("column", "keys"),
+    [
+        ("ward", ["north", "west", "south"]),  # the coefficients of south and west would change places
+        ("ward", ["south", "north", "west"]),  # they would be differences from another key
+        ("ward", ["north", "south"]),
+        ("rooms", [1, 2, 3, 4, 5]),
+        ("old", ["false", "true"]),
+    ],
+)
+def test_tables_with_other_keys_are_not_compared(column: str, keys: list[Any]) -> None:
+    file = synthesize(released(0.5), rows=100, seed=1)
+    assert compare_regression(file, ASKED, released(0.5, seed=2)).inside is not None
+    policy = {**POLICY, "columns": {**POLICY["columns"], column: {"keys": keys}}}
+    data = people()
+    if column == "old":
+        old = pyarrow.array(["true" if one else "false" for one in data["old"].to_pylist()])
+        data = data.set_column(data.column_names.index("old"), "old", old)
+    other = released(0.5, policy=policy, data=data)
+    with pytest.raises(InvalidQuery, match=rf"Those of `{column}` differ\.") as told:
+        compare_regression(file, ASKED, other)
+    assert "\n" not in str(told.value)
+
+
 def test_what_the_noise_hides_and_what_rows_do_not_tell_apart_has_no_number() -> None:
     hidden = compare_regression(synthesize(released(1e-7), rows=50, seed=1), ASKED)
     assert {(one.released, one.lower, one.upper) for one in hidden.coefficients} == {(None, None, None)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from leakcap.errors import InvalidQuery
 from leakcap.numeric.linear_systems import exact_solution
 from leakcap.policy.declared import Key
 from leakcap.synthesis.microdata import Microdata
@@ -66,8 +67,8 @@ def compare_regression(
     """Least squares on the file's rows, beside the regression that `released` tables hold: those that the
     file is made of, unless others are given. Nothing else is read, and nothing is paid.
 
-    Raises `InvalidQuery` for columns that are not there, for what is no number, and for tables that lack a
-    pair of the columns.
+    Raises `InvalidQuery` for columns that are not there, for what is no number, for tables that lack a pair
+    of the columns, and for tables whose columns have other keys than the file's.
 
     >>> import pyarrow
     >>> from leakcap import PrivateTable
@@ -87,6 +88,7 @@ def compare_regression(
     own = RegressionTerms.of(asked, file.generator.released.planned)
     shared = RegressionTerms.of(asked, tables.planned)
     shared.require_released()
+    _require_same_keys(own, shared)
     found = _of_file(file, own)
     numbers = [None] * len(own.names) if found is None else list(map(float, found))
     private = released_coefficients(tables, shared)
@@ -96,6 +98,17 @@ def compare_regression(
         for (column, key), number, three in zip(own.names, numbers, ends, strict=True)
     )
     return FileRegression(asked.target, own.terms[-1].key, coefficients, tables)
+
+
+def _require_same_keys(own: RegressionTerms, other: RegressionTerms) -> None:
+    """Raise `InvalidQuery` where a number of one is not that of the other: which keys there are, and which is
+    the first, says what a coefficient means."""
+    for column, keys in own.keys.items():
+        if [(type(key), key) for key in other.keys[column]] != [(type(key), key) for key in keys]:
+            raise InvalidQuery(
+                "`released` of `compare_regression` must be tables whose columns have the file's keys, in "
+                f"the same order. Those of `{column}` differ. Release them under the file's policy."
+            )
 
 
 def _of_file(file: Microdata, terms: RegressionTerms) -> list[Fraction] | None:

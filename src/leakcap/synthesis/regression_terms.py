@@ -132,6 +132,13 @@ class RegressionTerms:
         return cls(planned, found)
 
     @property
+    def keys(self) -> dict[str, tuple[Key, ...]]:
+        """The keys of each of its columns, in the policy's order."""
+        columns = list(self.planned.plan.workload.columns)
+        places = sorted({term.place for term in self.terms if term.place is not None})
+        return {columns[place]: tuple(self.planned.axes[place].labels.values()) for place in places}
+
+    @property
     def missing(self) -> list[tuple[str, ...]]:
         """Pairs of columns whose tables are not among those that were asked for, or their margins."""
         workload = self.planned.plan.workload
