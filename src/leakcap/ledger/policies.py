@@ -32,6 +32,9 @@ __all__ = [
     "texts_of_all",
 ]
 
+_NOT_OF_ONE = {"nats_table", "nats_level", "queries"}
+"""Caps on everything by which nothing is stated of what is told about one person."""
+
 
 @cache
 def _amended() -> Select[Any]:
@@ -97,18 +100,23 @@ def require_governing(
 class Counting:
     """From what was charged under each policy to what it counts for now."""
 
-    starts: tuple[int, ...]
-    terms: tuple[ChargeTerms, ...]
+    starts: tuple[int, ...] = ()
+    terms: tuple[ChargeTerms, ...] = ()
+    caps: tuple[Mapping[str, Any], ...] = ()
+    """Under each policy the caps on everything that bound what is told about one person."""
 
     def entry(self, found: RowMapping) -> Entry:
         """The entry of a reserved row, with what its spend counts for now."""
         row = dict(found)
-        then = self.terms[bisect_right(self.starts, row["seq"]) - 1] if self.terms else None
-        if then is None or then == self.terms[-1]:
+        if not self.terms:
             return entry_of(row)
-        now = counts_now(ticks_of(row), then, self.terms[-1])
-        entry = entry_of(row | amounts_row(now))
-        if then.neighbours == self.terms[-1].neighbours:
+        place = bisect_right(self.starts, row["seq"]) - 1
+        then, now = self.terms[place], self.terms[-1]
+        same = self.caps[place] == self.caps[-1] and then.neighbours == now.neighbours
+        if then != now:
+            row |= amounts_row(counts_now(ticks_of(row), then, now))
+        entry = replace(entry_of(row), under_these_caps=same)
+        if then.neighbours == now.neighbours:
             return entry
         # An event between presence and absence says less than what it counts for; and what an answer tells at
         # least was of contents that are no longer all possible.
@@ -121,10 +129,14 @@ def counting_of(connection: Connection) -> Counting:
     """How this ledger's spends count; without an amendment as they were charged."""
     rows = regime_rows(connection)
     if not rows:
-        return Counting((), ())
+        return Counting()
     regimes = [regime_of(row)[1] for row in rows]
     terms = terms_of_all(regimes, texts_of_all(connection))
-    return Counting(tuple(row["seq"] for row in rows), tuple(terms))
+    caps = [
+        {name: cap for name, cap in regime.rules.everything.items() if name not in _NOT_OF_ONE}
+        for regime in regimes
+    ]
+    return Counting(tuple(row["seq"] for row in rows), tuple(terms), tuple(caps))
 
 
 def meanings_of(connection: Connection, dataset: str = "") -> tuple[str, ...]:

@@ -261,6 +261,9 @@ class Entry:
     A plan that was paid for is an entry too, without a number (0), in state ``planned``. What is answered
     from its `slot` costs nothing; `own` is what such an answer tells by itself. So are, together and in state
     ``lost``, the spends that a ledger lacks since it was restored.
+
+    `under_these_caps` says whether the caps on everything, and the neighbouring relation, were those that
+    govern now when it was paid for: only then were they fixed before it was seen.
     """
 
     id: int
@@ -277,6 +280,7 @@ class Entry:
     data_version: int = 1
     slot: str = ""
     own: Spend = field(default_factory=Spend, repr=False)
+    under_these_caps: bool = True
 
     @property
     def people_from(self) -> float | None:

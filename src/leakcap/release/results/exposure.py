@@ -108,13 +108,15 @@ def exposure_so_far(entries: Sequence[Entry], policy: Policy) -> Exposure:
     """What every query in the ledger shows together, those that were paid for and never released included.
 
     By their curves at `delta_said`, if some answer has no finite ε, or if the policy caps all answers
-    together and that is less than half of ε added up.
+    together and that is less than half of ε added up. Caps that an amendment changed after the first answer
+    were not fixed beforehand, and nothing is stated of them.
     """
     each = _of_entries(entries, policy)
     title = f"everything from `{policy.dataset}` so far"
     spends = [entry.spend for entry in entries]
     together = _together(each, spends, policy, title, at_once=_asked_at_once(entries))
-    return replace(together, capped=_capped(spends, policy))
+    fixed = all(entry.under_these_caps for entry in entries)
+    return replace(together, capped=_capped(spends, policy) if fixed else None)
 
 
 def _capped(spends: Sequence[Spend], policy: Policy) -> Capped | None:
