@@ -119,6 +119,22 @@ def test_keys_that_are_a_secret_pass() -> None:
         assert key_faults(keys, ids=IDS) == []
 
 
+@pytest.mark.parametrize("bits", [63, 64, 80])
+def test_keys_of_many_bits(bits: int) -> None:
+    """A secret passes, whatever the size; what NumPy gives of 63 or 64 bits is found, beside Python's."""
+    source = random.Random(20_260)
+    assert key_faults([source.getrandbits(bits) for _ in range(200)]) == []
+    python = random.Random(7)
+    known = [[python.randrange(1 << bits) for _ in range(40)]]
+    if bits <= 64:
+        wide = np.int64 if bits == 63 else np.uint64
+        known.append(np.random.default_rng(7).integers(0, 1 << bits, 40, dtype=wide).tolist())
+        known.append(np.random.RandomState(7).randint(0, 1 << bits, 40, dtype=wide).tolist())
+    for keys in known:
+        (fault,) = key_faults(keys)
+        assert "from the seed 7" in fault
+
+
 def test_keys_that_are_not_uniform() -> None:
     draw = np.random.default_rng(30_000)
     skewed = np.minimum(draw.integers(0, 256, 4000), draw.integers(0, 256, 4000))

@@ -58,6 +58,9 @@ def key_faults(keys: ArrayLike, *, ids: ArrayLike | None = None) -> list[str]:
 
 def _whole(name: str, values: ArrayLike) -> list[int]:
     given = np.asarray(values)
+    if given.dtype.kind == "f":
+        # Whole numbers below 2⁶³ and beyond, together, are floats to NumPy.
+        given = np.asarray(values, dtype=object)
     whole = given.ndim == 1 and (given.dtype.kind in "iu" or given.dtype == object)
     if not whole or not all(isinstance(one, int) and not isinstance(one, bool) for one in given.tolist()):
         raise InvalidInput(f"`{name}` of `{_OWNER}` must be a list of whole numbers, none of them missing.")
@@ -100,16 +103,25 @@ def _from_a_seed(keys: list[int]) -> list[str]:
 
 
 def _of_generators(size: int) -> Iterator[list[int]]:
+    if size > 1 << 64:
+        return
     for seed in range(_SEEDS):
-        yield np.random.default_rng(seed).integers(0, size, _FIRST).tolist()
+        yield np.random.default_rng(seed).integers(0, size, _FIRST, dtype=_wide(size)).tolist()
 
 
 def _of_states(size: int) -> Iterator[list[int]]:
     """One state, seeded anew each time: a new one would first ask the operating system for a seed."""
+    if size > 1 << 64:
+        return
     state = np.random.RandomState(0)
     for seed in range(_SEEDS):
         state.seed(seed)
-        yield state.randint(0, size, _FIRST).tolist()
+        yield state.randint(0, size, _FIRST, dtype=_wide(size)).tolist()
+
+
+def _wide(size: int) -> type[np.int64 | np.uint64]:
+    """The numbers that hold whole ones below `size`: for 2⁶³ and less those that NumPy has by default."""
+    return np.int64 if size <= 1 << 63 else np.uint64
 
 
 def _of_python(size: int) -> Iterator[list[int]]:
@@ -120,6 +132,8 @@ def _of_python(size: int) -> Iterator[list[int]]:
 
 def _of_r_uniform(size: int) -> Iterator[list[int]]:
     """`floor(size * runif(n))`, which is `sample` of R before 3.6, too."""
+    if size > 1 << 53:
+        return
     found = (_words_of_r(_FIRST).astype(np.float64) * 2.0**-32 * size).astype(np.int64)
     yield from found.tolist()
 
