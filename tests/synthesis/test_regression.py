@@ -290,6 +290,9 @@ def test_a_price_of_its_own_is_said_with_the_rows_that_are_asked_about() -> None
     assert own is not None
     assert (own.where, own.epsilon, own.columns, own.ways) == ("rooms > 1", 0.1, ("rooms", "old"), 2)
     assert RegressionAsked(target="rooms", features=("old",)).question(question) is None
+    planned = own.planned(Policy.model_validate({**POLICY, "caps": {"epsilon": 1.0, "delta": 1e-6}}))
+    kept = "that have a listed key in each of rooms, old, where rooms > 1."
+    assert planned.about.startswith(f"All tables and margins are about the rows {kept}")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import shutil
 from pathlib import Path
@@ -131,7 +132,10 @@ def test_which_rows_tables_are_about_stands_wherever_they_are_shown(place: Path)
     text += """where = "diagnosis = 'benign'"\n"""
     (place / "q.toml").write_text(text)
     about = "All tables and margins are about the rows that have a listed key in"
-    wanted, alone = f"{about} each of diagnosis, radius, texture.", f"{about} radius."
+    wanted, alone = (
+        f"{about} each of diagnosis, radius, texture.",
+        f"{about} radius, where diagnosis = 'benign'.",
+    )
     planned = json.loads(leakcap("preview", "q.toml", "--json", cwd=place).stdout)
     found = told(place, "--excel", "x.xlsx", "--report", "r.html")
     for record in (planned, found):
@@ -139,7 +143,7 @@ def test_which_rows_tables_are_about_stands_wherever_they_are_shown(place: Path)
             assert one["about"].startswith(start)
     shown = " ".join(leakcap("release", "q.toml", cwd=place).stdout.split())
     before = " ".join(leakcap("preview", "q.toml", cwd=place).stdout.split())
-    page = (place / "r.html").read_text()
+    page = html.unescape((place / "r.html").read_text())
     for said in (shown, before, page):
         assert wanted in said
         assert alone in said

@@ -253,7 +253,12 @@ class PlannedTables:
         for kind in ("ranges", "prefixes"):
             own = sorted(name for name, one in workload.kinds.items() if one == kind)
             told += f" by {kind} of {', '.join(map(named, own))}" if own else ""
-        return f"{told} {text_of(self.counted).removeprefix('count').strip()}".strip()
+        return f"{told} {self._condition}".strip()
+
+    @property
+    def _condition(self) -> str:
+        """`where` and what has to be true of a row, in normal form; empty where all rows count."""
+        return text_of(self.counted).removeprefix("count").strip()
 
     @property
     def about(self) -> str:
@@ -262,10 +267,9 @@ class PlannedTables:
         A row without a key in one column of the question is in none of its tables, so that they add up.
         """
         columns = list(self.plan.workload.columns)
-        where = f"{'each of ' if len(columns) > 1 else ''}{', '.join(columns)}"
-        told = (
-            f"All tables and margins are about the rows that have a listed key in {where}." if columns else ""
-        )
+        kept = f" that have a listed key in {'each of ' if len(columns) > 1 else ''}{', '.join(columns)}"
+        rows = f"{kept if columns else ''}{f', {self._condition}' if self._condition else ''}"
+        told = f"All tables and margins are about the rows{rows}." if rows else ""
         return f"{told} {self.counted.coverage.about}".strip()
 
     @property
