@@ -34,10 +34,12 @@ NOISE = TABLE.by_key(KEYS)
 Law = dict[tuple[int, ...], Fraction]
 
 
-def set_of(counts: list[int], shape: tuple[int, ...]) -> TableSet:
+def set_of(
+    counts: list[int], shape: tuple[int, ...], tables: list[tuple[str, ...]] | None = None
+) -> TableSet:
     names = "abc"[: len(shape)]
     places = np.indices(shape).reshape(len(shape), -1).tolist()
-    return TableSet.of_columns(counts, dict(zip(names, places, strict=True)), all_margins(names))
+    return TableSet.of_columns(counts, dict(zip(names, places, strict=True)), tables or all_margins(names))
 
 
 # All margins of 2 × 2, 2 × 3 and 2 × 2 × 2, with empty kinds among them, a hierarchy, two dates, overlaps.
@@ -188,6 +190,36 @@ def test_planted_margins_taken_as_alike(monkeypatch: pytest.MonkeyPatch) -> None
     assert held(WholeSet(CellKey(WIDE), tables, 6)) == [True, True]
     monkeypatch.setattr(WholeSet, "_like", lambda *_: ())
     assert held(WholeSet(CellKey(WIDE), tables, 6)) == [True, False]
+
+
+# Nobody else is of the person's kind, and a cell that leaves it out counts the same others as one of theirs.
+SAME_OTHERS = {
+    "rows and columns": (set_of([1, 0, 0, 1], (2, 2), [("a",), ("b",)]), 1),
+    "a margin, and a part of it alone": (
+        TableSet.of_columns([0, 1, 1, 1], {"a": "xxyz", "b": ["", "u", "", ""]}, [("a",), (), ("b",)]),
+        0,
+    ),
+    "of three dimensions": (set_of([0, 1, 0, 0, 1, 0, 0, 1], (2, 2, 2), [("a",), ("b", "c")]), 0),
+}
+
+
+@pytest.mark.parametrize("name", SAME_OTHERS)
+def test_a_cell_of_the_same_others_tells_the_key_of_the_person(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_set, "few_enough", lambda *_: False)
+    tables, kind = SAME_OTHERS[name]
+    laws = by_every_record(tables, kind, 1)
+    risk = WholeSet(CELL_KEY, tables, KEYS).at(kind)
+    assert not risk.exact
+    assert_holds(risk, laws)
+    # Planted: no other cell but those of the person; others of the kind, whose keys hide theirs.
+    if name == "of three dimensions":
+        known = whole_set.told_with_known_keys
+        monkeypatch.setattr(whole_set, "told_with_known_keys", lambda pairs, _: known(pairs, False))
+    else:
+        monkeypatch.setattr(TableSet, "apart", lambda *_: True)
+    assert WholeSet(CELL_KEY, tables, KEYS).at(kind).success().upper < success(laws)
 
 
 def missed(names: list[str]) -> list[str]:

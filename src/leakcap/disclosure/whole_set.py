@@ -157,9 +157,9 @@ class WholeSet:
         if len(free) < len(cells):
             # Keys that follow from others: no bound but that presence itself is told.
             return PlaceRisk(kind, tuple(cells), (alone,), (alone.at_most(1.0),), _epsilon(laws, False))
-        if self._all_independent:
+        if self._all_independent and self.tables.apart(kind, cells):
             return PlaceRisk(kind, tuple(cells), (alone,), (alone,), _epsilon(laws, True))
-        less, more = [alone], [alone.at_most(self._with_known_keys(cells))]
+        less, more = [alone], [alone.at_most(self._with_known_keys(kind, cells))]
         pairs = [one for one in chosen if weighed is None or one.name in weighed]
         if pairs:
             less.append(self._beside(cells, rows, pairs))
@@ -235,7 +235,7 @@ class WholeSet:
 
     def _nothing_else(self, kind: int, cells: list[CellOf], pairs: Sequence[_Beside], keys: int) -> bool:
         """Whether all other published cells have keys that are independent of these."""
-        if self.tables.cells_counted > _MOST_CELLS:
+        if self.tables.cells_counted > _MOST_CELLS or not self.tables.apart(kind, cells):
             return False
         margins = [one.margin.people for one in pairs]
         people = [one.people for one in cells if one.others and all(one.people is not m for m in margins)]
@@ -256,12 +256,13 @@ class WholeSet:
         shown = (np.unique(rows.row(count), return_inverse=True)[1].tobytes() for count in counts if count)
         return tuple(sorted(self._alike.setdefault(one, len(self._alike)) for one in shown))
 
-    def _with_known_keys(self, cells: list[CellOf]) -> float:
-        numbers = tuple(sorted(self._number(cell.others) for cell in cells))
-        if numbers not in self._known:
+    def _with_known_keys(self, kind: int, cells: list[CellOf]) -> float:
+        numbers, alone = sorted(self._number(cell.others) for cell in cells), not self.tables.counts[kind]
+        key = (*numbers, int(alone))
+        if key not in self._known:
             pairs = list(self._pairs.values())
-            self._known[numbers] = told_with_known_keys([pairs[number] for number in numbers])
-        return self._known[numbers]
+            self._known[key] = told_with_known_keys([pairs[number] for number in numbers], alone)
+        return self._known[key]
 
     def _all_of(self, numbers: list[int]) -> JointEvidence:
         """Cells with these laws and independent keys, together."""

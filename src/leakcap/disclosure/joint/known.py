@@ -95,20 +95,21 @@ class Pair:
         return tuple(one / keys for one in found)
 
 
-def told_with_known_keys(pairs: Sequence[Pair]) -> float:
+def told_with_known_keys(pairs: Sequence[Pair], alone: bool) -> float:
     """The total variation, or a little more, of one person's cells where all other keys are known.
 
-    The keys of the cells that are not empty without the person have to be independent. No publication about
+    `alone` says that nobody else is of the person's kind. The keys of the cells that are not empty without
+    the person have to be independent. No publication about
     the same people tells more, since all others' cells follow from what is known. Proof:
     docs/theory/cell-keys.md.
 
     >>> row = np.array([0, 0, 1, 1])
-    >>> round(told_with_known_keys([Pair(row, row + 1, True)]), 6)
-    0.5
+    >>> [round(told_with_known_keys([Pair(row, row + 1, True)], alone), 6) for alone in (False, True)]
+    [0.5, 0.75]
     """
     keys, step = pairs[0].keys, step_of(pairs[0].keys)
-    if not all(pair.people for pair in pairs):
-        # Nobody else is at the place: without the person all is known, and presence adds a uniform key.
+    if alone:
+        # Without the person all is known, and presence adds a uniform key.
         common = float(reduce(np.multiply, (pair.agreeing for pair in pairs)).mean())
     else:
         longest = sorted(pair.longest for pair in pairs)

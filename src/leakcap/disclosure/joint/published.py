@@ -133,6 +133,23 @@ class TableSet:
                 found.setdefault(np.packbits(people).tobytes(), people)
         return list(found.values())
 
+    def apart(self, kind: int, cells: Sequence[CellOf]) -> bool:
+        """Whether no cell that leaves this kind out counts the same people as one of `cells`, which count it.
+
+        Only where nobody else is of the kind may there be such a cell: its key is the other's, without the
+        person, and tells the person's own.
+        """
+        if self.counts[kind]:
+            return True
+        for cell in cells:
+            where = np.flatnonzero(cell.people)
+            for row in self.cells if len(where) else ():
+                own = row[where[0]]
+                left_out = own >= 0 and own != row[kind] and bool((row[where] == own).all())
+                if left_out and int(self.counts[row == own].sum()) == cell.others:
+                    return False
+        return True
+
     def counted(self, table: int, cells: Numbers) -> list[int]:
         """How many people are in cells of a table."""
         sums = np.bincount(np.maximum(self.cells[table], 0), self.counts * (self.cells[table] >= 0))
