@@ -13,10 +13,11 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from flint import arb, ctx
 
 from leakcap.bound import Bound
 from leakcap.ledger import Caps, Spend
-from leakcap.ledger.curve import curve_of_pure
+from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.limits import excess
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import NOTHING, total
@@ -160,6 +161,80 @@ def test_under_caps_that_were_fixed_nobody_gains_more_whenever_they_stop(caps: C
         2 * best(lambda _, p, q, e=epsilon: max(p - math.exp(e) * q, 0.0), may) > delta
         for epsilon, delta in short.contents("replace-one")[::4]
     )
+
+
+@pytest.mark.parametrize("order", ORDERS[1:])
+def test_what_the_proof_of_the_lower_of_both_figures_rests_on(order: float) -> None:
+    """φ is convex and φ'/φ rises, from one half on; by ball arithmetic's derivatives, on a grid."""
+
+    def steps(p: arb) -> tuple[arb, arb]:
+        a, q, both = arb(order), 1 - p, []
+        for one, other, sign in ((p, q, 1), (q, p, -1)):
+            term = one**a * other ** (1 - a)
+            slope = sign * (a / one - (1 - a) / other)
+            bend = -a / one**2 - (1 - a) / other**2
+            both.append((term, term * slope, term * (slope**2 + bend)))
+        value, first, second = (x + y for x, y in zip(*both, strict=True))
+        return second, second * value - first**2
+
+    with ctx.workprec(2000):
+        for place in range(1, 200):
+            convex, rising = steps((1 + arb(place) / 200) / 2)
+            assert convex > 0
+            assert rising > 0
+
+
+Answer = tuple[float, tuple[float, ...], list[tuple[float, float]]]
+"""Its ε, its curve, and of each outcome the chances under both contents."""
+
+
+def rare(told: float, more: float, less: float) -> Answer:
+    """An answer that says nothing but with probability `told`, and then one of two things of these losses."""
+    up, down = math.exp(more), math.exp(-less)
+    second = (1 - down) / (up - down)
+    outcomes = [(told * up * second, told * second), (told * (1 - up * second), told * (1 - second))]
+    outcomes += [(1 - told, 1 - told)] if told < 1 else []
+    curve = []
+    for order in ORDERS:
+        both = []
+        for rows in (outcomes, [(q, p) for p, q in outcomes]):
+            if order == 1:
+                both.append(sum(p * math.log(p / q) for p, q in rows))
+            else:
+                terms = [math.log(p) + (order - 1) * math.log(p / q) for p, q in rows]
+                total = sum(math.exp(term - max(terms)) for term in terms)
+                both.append((max(terms) + math.log(total)) / (order - 1))
+        curve.append(max(both))
+    return max(more, less), tuple(curve), outcomes
+
+
+def luck(answers: list[Answer], rho: float, most: float, asked: int) -> float:
+    """How much more often a fair guess is right at most than the lower of both figures says, where so many
+    answers are asked, each chosen by those before, under Rényi divergences of αρ at all orders of the grid.
+    """
+
+    def value(p: float, q: float, spent: float, left: tuple[float, ...], more: int) -> float:
+        found = max(p, q) - (p + q) * min(most, 1 / (1 + math.exp(-spent)))
+        for epsilon, curve, outcomes in answers if more else []:
+            after = tuple(one - own for one, own in zip(left, curve, strict=True))
+            if min(after) >= 0:
+                each = (value(p * a, q * b, spent + epsilon, after, more - 1) for a, b in outcomes)
+                found = max(found, sum(each))
+        return found
+
+    return value(0.5, 0.5, 0.0, tuple(order * rho for order in ORDERS), asked)
+
+
+@pytest.mark.parametrize("rho", [0.02, 0.5])
+def test_rare_luck_does_not_beat_the_lower_of_both_figures(rho: float) -> None:
+    """Who stops at once with a small figure, unless luck came, and goes on under the caps if it did."""
+    size = math.sqrt(2 * rho)
+    grid = (0.2, 0.5, 0.9)
+    answers = [rare(told, size * a, size * b) for told in (0.1, 0.6, 1.0) for a in grid for b in grid]
+    most = least_guess(Capped(rho=rho).contents("replace-one"))
+    assert luck(answers, rho, most, 2) <= 1e-12
+    # Planted: the figure of a smaller cap is beaten.
+    assert luck(answers, rho, least_guess(Capped(rho=0.5 * rho).contents("replace-one")), 2) > 1e-3
 
 
 def exposure(**changed: object) -> Exposure:
