@@ -82,6 +82,9 @@ def test_the_ledger_holds_after_ctrl_c_at_any_moment(place: Path) -> None:
         if not ledger.exists():
             continue
         verified = leakcap("ledger", "verify", str(ledger), cwd=place)
+        if "There is no ledger" in verified.stderr:  # stopped before its tables: nothing is paid
+            assert counts == set()
+            continue
         assert verified.returncode == 0, verified.stderr
         with closing(sqlite3.connect(ledger)) as connection:
             (spends,) = connection.execute(
