@@ -113,14 +113,15 @@ class Counting:
         place = bisect_right(self.starts, row["seq"]) - 1
         then, now = self.terms[place], self.terms[-1]
         same = self.caps[place] == self.caps[-1] and then.neighbours == now.neighbours
-        if then != now:
-            row |= amounts_row(counts_now(ticks_of(row), then, now))
-        entry = replace(entry_of(row), under_these_caps=same)
+        if then == now:
+            return replace(entry_of(row), under_these_caps=same)
+        counted = counts_now(ticks_of(row), then, now)
+        entry = replace(entry_of(row | amounts_row(counted)), under_these_caps=same)
         if then.neighbours == now.neighbours:
             return entry
         # An event between presence and absence says less than what it counts for; and what an answer tells at
         # least was of contents that are no longer all possible.
-        spend = entry.spend if entry.slot else spend_of(now, "")
+        spend = entry.spend if entry.slot else spend_of(counted, "")
         details = {name: value for name, value in entry.details.items() if name != "nats_lower"}
         return replace(entry, spend=spend, details=details)
 
