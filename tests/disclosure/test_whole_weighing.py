@@ -7,11 +7,12 @@ from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
+import mpmath
 import pytest
 
 from command_line import leakcap
 from leakcap.disclosure import ControlledRounding, RandomRounding, RecordSwapping
-from leakcap.disclosure.whole.weighing import weigh_exchanges, weigh_table
+from leakcap.disclosure.whole.weighing import ExchangeRisk, weigh_exchanges, weigh_table
 
 TABLE = "region,sex,n\nN,f,1\nN,m,2\n"
 WIDE = "region,sex,n\nN,f,1\nN,m,5\nS,f,4\nS,m,0\n"
@@ -110,6 +111,16 @@ def test_a_bound_of_many_records_holds() -> None:
     assert bound.worst is None
     assert exact.guess <= bound.guess
     assert exact.ratio <= bound.ratio
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1), Fraction(10**20 + 1, 10**20), Fraction(7), Fraction(10**400)])
+def test_the_epsilon_of_an_exchange_holds_the_logarithm(ratio: Fraction) -> None:
+    """Also beside one, where the difference of two logarithms is off by all that there is."""
+    with mpmath.workdps(450):
+        truth = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+        found = ExchangeRisk("two people", 2, ratio, Fraction(1, 2), None).epsilon
+        assert found.lower <= truth <= found.upper
+        assert found.width <= 1e-15 * truth
 
 
 BAD = {

@@ -93,10 +93,10 @@ def _weigh_whole(title: str, step: WholeStep, counts: Path) -> None:
     for risk in risks[:_SHOWN]:
         if isinstance(risk, ExchangeRisk):
             nats = None if risk.worst is None else risk.worst.capacity.upper
-            epsilon = math.log(risk.ratio.numerator) - math.log(risk.ratio.denominator)
-            choices, nats, epsilon = 2, 0.0 if risk.ratio == 1 else nats, epsilon * (1 + 1e-12)
+            choices, nats = 2, 0.0 if risk.ratio == 1 else nats
         else:
-            choices, nats, epsilon = risk.choices, risk.capacity.upper, risk.epsilon.upper
+            choices, nats = risk.choices, risk.capacity.upper
+        epsilon = risk.epsilon.upper
         table.add_row(
             Text(plain(risk.words)),
             f"{risk.people:,}",

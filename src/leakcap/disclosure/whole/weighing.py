@@ -17,6 +17,7 @@ from leakcap.disclosure.whole.method import Table, WholeMethod
 from leakcap.disclosure.whole.swapping import Record, RecordSwapping, swapping_ratio
 from leakcap.divergence import Renyi
 from leakcap.errors import InvalidInput
+from leakcap.numeric.enclosure import enclose
 
 __all__ = ["ExchangeRisk", "WholeRisk", "weigh_exchanges", "weigh_secrets", "weigh_table"]
 
@@ -72,6 +73,11 @@ class ExchangeRisk:
     ratio: Fraction
     guess: Fraction
     worst: WholeRisk | None
+
+    @property
+    def epsilon(self) -> Bound:
+        """The logarithm of `ratio` in nats."""
+        return Bound.enclosed(enclose(lambda digits: digits.of(self.ratio).log()), method="closed form")
 
 
 def weigh_table(
