@@ -18,6 +18,7 @@ _BINS = "tests/accounting/test_bins.py::test_two_bins_by_quadrature"
 
 _SET = "tests/disclosure/test_whole_set.py::test_every_key_of_every_record"
 _TOGETHER = "tests/disclosure/test_evidence.py::test_all_together_against_the_accountant"
+_EXCHANGE = "tests/disclosure/test_whole_weighing.py::test_the_epsilon_of_an_exchange_holds_the_logarithm"
 _WHOLE = "tests/disclosure/test_whole_weighing.py::test_one_row_is_a_channel_that_is_known"
 _BESIDE = "tests/disclosure/test_beside.py::test_it_has_the_variance_and_tells_what_plain_sums_say"
 
@@ -32,6 +33,7 @@ ELSEWHERE = {
     "leakcap.disclosure.place.PlaceRisk.capacity": _SET,
     "leakcap.disclosure.place.PlaceRisk.delta": _SET,
     "leakcap.disclosure.place.PlaceRisk.success": _SET,
+    "leakcap.disclosure.whole.weighing.ExchangeRisk.epsilon": _EXCHANGE,
     "leakcap.disclosure.whole.weighing.WholeRisk.capacity": _WHOLE,
     "leakcap.disclosure.whole.weighing.WholeRisk.epsilon": _WHOLE,
     "leakcap.disclosure.joint.success.margin_success": (
