@@ -145,7 +145,7 @@ def read_whole_method(path: Path) -> tuple[str, WholeStep] | None:
     """The title and the method for a whole table or file; None where a file describes steps for a count."""
     described = read_checked(DescribedMethod, path, InvalidInput)
     first = described.method[0]
-    alone = len(described.method) == 1 and isinstance(first, WholeStep)
+    alone = len(described.method) == 1
     return (described.title, first) if alone and isinstance(first, WholeStep) else None
 
 

@@ -65,6 +65,14 @@ class Ticks(NamedTuple):
         """
         return NOTHING._replace(queries=self.queries) if slot else self
 
+    def times(self, count: int) -> Ticks:
+        """So many times the same; what is unbounded stays so.
+
+        >>> Ticks(5, 0, None, 5, 5, 5, 1).times(3).numbers
+        (15, 0, None, 15, 15, 15, 3)
+        """
+        return Ticks.of(_each_times(self.numbers, count), _each_times(self.curve, count))
+
     @classmethod
     def of(cls, numbers: Iterable[int | None], curve: Curve = ()) -> Ticks:
         """From the numbers in their order, and the curve."""
@@ -155,6 +163,10 @@ def total(amounts: Iterable[Ticks]) -> Ticks:
     numbers = zip(*(term.numbers for term in terms), strict=True)
     curves = [term.curve for term in terms if term.curve]
     return Ticks.of(map(_sum, numbers), tuple(map(_sum, zip(*curves, strict=True))))
+
+
+def _each_times(amounts: Iterable[int | None], count: int) -> Curve:
+    return tuple(None if one is None else one * count for one in amounts)
 
 
 def _sum(column: tuple[int | None, ...]) -> int | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 
@@ -66,6 +66,9 @@ def proven_sums(connection: Connection, label: str, anchor: str | None = None) -
             "The chain was rewritten, or this is an older copy."
         )
     return state, seen.sums
+
+
+Value = TypeVar("Value")
 
 
 class _Seen:
@@ -166,9 +169,11 @@ class _Seen:
         floor, ticks = floor_read(row["details"]), ticks_of(row)
         if floor != self.sums.floor(ticks) or (self.sums.levels and floor is None):
             self._refuse(self.seq + 1, "counts people whose own caps have no room")
-        if row["event"] and not self._covered(row["event"], ticks):
+        event, alpha = row["event"], self.sums.regimes[-1].rules.alpha
+        if event and not self._computed(lambda: charge_covers(event, ticks)):
             self._refuse(self.seq + 1, "was charged less than its event")
-        if fault := self._fault_of_contents(row, ticks):
+        told = json.loads(row["details"])
+        if fault := self._computed(lambda: contents_fault(event, told, ticks, alpha)):
             self._refuse(self.seq + 1, fault)
         # Before data sets could be admitted, a detail of this name was the caller's own.
         dataset = dataset_told(row["details"]) if self.sums.admitted else ""
@@ -184,16 +189,10 @@ class _Seen:
         edition = Edition.of(json.loads(row["details"])) or Edition()
         self.sums.spend(row["analyst"], row["time"], ticks, floor, slot, edition.period)
 
-    def _covered(self, event: str, charged: Ticks) -> bool:
+    def _computed(self, compute: Callable[[], Value]) -> Value:
+        """What is computed of the next row again; `LedgerError` by its number where that cannot be."""
         try:
-            return charge_covers(event, charged)
-        except InvalidParameter as error:
-            raise LedgerError(f"Row {self.seq + 1} of ledger `{self.label}`: {error}") from None
-
-    def _fault_of_contents(self, row: Mapping[str, Any], charged: Ticks) -> str:
-        alpha = self.sums.regimes[-1].rules.alpha
-        try:
-            return contents_fault(row["event"], json.loads(row["details"]), charged, alpha)
+            return compute()
         except InvalidParameter as error:
             raise LedgerError(f"Row {self.seq + 1} of ledger `{self.label}`: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -49,9 +50,9 @@ class WholeStep(Strict):
             "leakcap disclosure method.toml counts.csv"
         )
 
+    @abstractmethod
     def weighed(self, path: Path) -> Weighed:
         """What the method tells of the people in a file, the worst first. Raises `InvalidInput`."""
-        raise NotImplementedError
 
     @property
     def asked(self) -> str:

@@ -16,7 +16,7 @@ from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS, EXACT_TOTAL
 from leakcap.ledger.limits import balances, excess
 from leakcap.ledger.odometer import added, odometer
 from leakcap.ledger.rules import rules_of
-from leakcap.ledger.ticks import NOTHING, Ticks, total
+from leakcap.ledger.ticks import NOTHING, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.offer import epsilon_of_rho
@@ -124,7 +124,7 @@ def _capped(spends: Sequence[Spend], policy: Policy) -> Capped | None:
     caps = policy.caps.ledger_caps()
     alike = Counter(map(id, spends))
     once = {id(spend): spend for spend in spends}
-    spent = total(_times(once[which].ticks(caps.alpha), n) for which, n in alike.items())
+    spent = total(once[which].ticks(caps.alpha).times(n) for which, n in alike.items())
     limits = rules_of(caps).whole._replace(nats_table=None, nats_level=None, queries=None)
     if excess(NOTHING, spent, limits, "everything"):
         return None
@@ -135,15 +135,6 @@ def capped_of_policy(policy: Policy) -> Capped:
     """The policy's caps on everything, whatever was spent."""
     caps = policy.caps.ledger_caps()
     return Capped(caps.epsilon, caps.delta or 0.0, caps.rho, caps.nats_person)
-
-
-def _times(ticks: Ticks, count: int) -> Ticks:
-    """So many times the same."""
-
-    def each(amounts: Sequence[int | None]) -> tuple[int | None, ...]:
-        return tuple(None if one is None else one * count for one in amounts)
-
-    return Ticks.of(each(ticks.numbers), each(ticks.curve))
 
 
 def _asked_at_once(entries: Sequence[Entry]) -> bool:
