@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import psycopg
 import pyarrow
 import pytest
 
+from engines.held import held
 from leakcap.owner import check
-from leakcap.release import Engine, Query, attach, load_policy
-from leakcap.release.engine.postgresql import PostgreSQL
+from leakcap.release import Engine, Query, load_policy
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
-from ledger.server import execute
 
 ENGINES = ["duckdb", "postgresql", pytest.param("spark", marks=pytest.mark.slow)]
 LAND = {"1": ["C5", "S7"], "2": ["S7", "É1", "x'y"], "7": ["T1"]}
@@ -40,6 +38,7 @@ POLICY = load_policy(
         },
     }
 )
+COLUMNS = {"id": "bigint", "region": "bigint", "place": "string", "diagnosis": "string"}
 Row = tuple[int, int | None, str | None, str | None]
 
 
@@ -57,21 +56,8 @@ def rows_of_each() -> list[Row]:
 
 @contextmanager
 def holding(kind: str, rows: list[Row], request: Any) -> Iterator[Engine]:
-    """An engine over these rows."""
-    if kind == "spark":
-        spark = request.getfixturevalue("spark")
-        yield attach(spark.createDataFrame(rows, "id bigint, region bigint, place string, diagnosis string"))
-    elif kind == "duckdb":
-        types = (pyarrow.int64(), pyarrow.int64(), pyarrow.string(), pyarrow.string())
-        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
-        yield attach(pyarrow.table(columns, names=["id", "region", "place", "diagnosis"]))
-    else:
-        server = request.getfixturevalue("server")
-        made = "id bigint, region bigint, place text, diagnosis text"
-        execute(server, f"DROP TABLE IF EXISTS nested; CREATE TABLE nested ({made})")
-        with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
-            connection.cursor().executemany("INSERT INTO nested VALUES (%s, %s, %s, %s)", rows)
-        yield PostgreSQL(server, table="nested")
+    """An engine over these rows in this order."""
+    yield held(kind, COLUMNS, rows, request, "nested")
 
 
 @pytest.mark.parametrize("kind", ENGINES)

@@ -9,22 +9,21 @@ from contextlib import contextmanager
 from typing import Any
 
 import duckdb
-import psycopg
 import pyarrow
 import pytest
 from sqlglot import exp
 
+from engines.held import held
 from leakcap.errors import DataError, InvalidPolicy
 from leakcap.release import Engine, PrivateTable, Query, attach, dry_run, load_policy
-from leakcap.release.engine.postgresql import PostgreSQL
 from leakcap.release.planning import row_keys
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
 from leakcap.release.planning.statements import select_of
-from ledger.server import execute
 
 ENGINES = ["duckdb", "postgresql", pytest.param("spark", marks=pytest.mark.slow)]
 PEOPLE, MOST = 40, 10
+COLUMNS = {"id": "bigint", "stay": "string", "d": "string", "x": "double", "y": "double"}
 Row = tuple[int, str | None, str, float, float]
 """Person, row key, ward, and two numbers that tell which of the person's rows it is, in opposite orders."""
 
@@ -59,20 +58,7 @@ def policy(most: int = 3, *, key: str | None = "stay", groups: int | None = None
 @contextmanager
 def holding(kind: str, rows: list[Row], request: Any) -> Iterator[Engine]:
     """An engine over these rows in this order."""
-    if kind == "spark":
-        spark = request.getfixturevalue("spark")
-        yield attach(spark.createDataFrame(rows, "id bigint, stay string, d string, x double, y double"))
-    elif kind == "duckdb":
-        types = (pyarrow.int64(), pyarrow.string(), pyarrow.string(), pyarrow.float64(), pyarrow.float64())
-        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
-        yield attach(pyarrow.table(columns, names=["id", "stay", "d", "x", "y"]))
-    else:
-        server = request.getfixturevalue("server")
-        made = "id bigint, stay text, d text, x float8, y float8"
-        execute(server, f"DROP TABLE IF EXISTS keyed; CREATE TABLE keyed ({made})")
-        with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
-            connection.cursor().executemany("INSERT INTO keyed VALUES (%s, %s, %s, %s, %s)", rows)
-        yield PostgreSQL(server, table="keyed")
+    yield held(kind, COLUMNS, rows, request, "keyed")
 
 
 def totals(engine: Engine, rules: Any, seed: str = "5eed", **asked: Any) -> list[list[float]]:

@@ -8,22 +8,20 @@ import re
 from collections import defaultdict
 from typing import Any
 
-import psycopg
-import pyarrow
 import pytest
 from sqlglot import exp
 
-from leakcap.release import Engine, Query, attach, load_policy
+from engines.held import held
+from leakcap.release import Engine, Query, load_policy
 from leakcap.release.columns.typed import SumOfSums
 from leakcap.release.engine.duckdb_sql import Integers
-from leakcap.release.engine.postgresql import PostgreSQL
 from leakcap.release.planning import by_day
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
 from leakcap.release.planning.statements import select_of
-from ledger.server import execute
 
 FIRST, LAST = datetime.date(2024, 1, 1), datetime.date(2024, 12, 31)
+COLUMNS = {"id": "bigint", "d": "date", "g": "string", "x": "double", "y": "double"}
 Row = tuple[int | None, datetime.date | None, str, float | None, float | None]
 
 
@@ -58,20 +56,8 @@ def policy(**unit: Any) -> Any:
 
 
 def holding(kind: str, rows: list[Row], request: Any) -> Engine:
-    names = ("id", "d", "g", "x", "y")
-    if kind == "spark":
-        spark = request.getfixturevalue("spark")
-        return attach(spark.createDataFrame(rows, "id bigint, d date, g string, x double, y double"))
-    if kind == "duckdb":
-        types = (pyarrow.int64(), pyarrow.date32(), pyarrow.string(), pyarrow.float64(), pyarrow.float64())
-        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
-        return attach(pyarrow.table(columns, names=names))
-    server = request.getfixturevalue("server")
-    made = "id bigint, d date, g text, x float8, y float8"
-    execute(server, f"DROP TABLE IF EXISTS dated; CREATE TABLE dated ({made})")
-    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.cursor().executemany("INSERT INTO dated VALUES (%s, %s, %s, %s, %s)", rows)
-    return PostgreSQL(server, table="dated")
+    """An engine over these rows in this order."""
+    return held(kind, COLUMNS, rows, request, "dated")
 
 
 QUESTIONS: list[dict[str, Any]] = [

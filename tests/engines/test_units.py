@@ -12,18 +12,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import psycopg
-import pyarrow
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engines.held import held
 from leakcap.release import Engine, PrivateTable, Query, attach, load_policy
-from leakcap.release.engine.postgresql import PostgreSQL
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.scan import scans_of
-from ledger.server import execute
 
+COLUMNS = {"id": "bigint", "d": "string", "x": "double"}
 Row = tuple[int, str | None, float | None]
 PEOPLE = 60
 KEYS = ["a", "A", "b", "é", "", "a "]
@@ -57,18 +55,7 @@ def policy(rows: int, groups: int | None, keys: Any = KEYS) -> Any:
 @contextmanager
 def holding(kind: str, rows: list[Row], request: Any) -> Iterator[Engine]:
     """An engine over these rows in this order."""
-    if kind == "spark":
-        yield attach(request.getfixturevalue("spark").createDataFrame(rows, "id bigint, d string, x double"))
-    elif kind == "duckdb":
-        types = (pyarrow.int64(), pyarrow.string(), pyarrow.float64())
-        columns = [pyarrow.array([row[n] for row in rows], type_) for n, type_ in enumerate(types)]
-        yield attach(pyarrow.table(columns, names=["id", "d", "x"]))
-    else:
-        server = request.getfixturevalue("server")
-        execute(server, "DROP TABLE IF EXISTS units; CREATE TABLE units (id bigint, d text, x float8)")
-        with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
-            connection.cursor().executemany("INSERT INTO units VALUES (%s, %s, %s)", rows)
-        yield PostgreSQL(server, table="units")
+    yield held(kind, COLUMNS, rows, request, "units")
 
 
 def kept(engine: Engine, rules: Any, seed: str, statistic: str = "count") -> dict[tuple[Any, ...], list[int]]:
