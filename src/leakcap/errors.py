@@ -24,7 +24,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Rational, Real
 from pathlib import Path
 from typing import Self
 
@@ -223,9 +223,12 @@ def require(holds: bool, name: str, owner: str, rule: str, got: object, remedy: 
     >>> require(False, "sigma", "Gaussian", "be positive", -1.0)
     Traceback (most recent call last):
     leakcap.errors.InvalidParameter: `sigma` of `Gaussian` must be positive. Got -1.0.
+
+    A fraction is shown as it is written, -1/2.
     """
     if not holds:
-        text = f"`{name}` of `{owner}` must {rule}. Got {got!r}."
+        shown = str(got) if isinstance(got, Rational) else repr(got)
+        text = f"`{name}` of `{owner}` must {rule}. Got {shown}."
         raise InvalidParameter(f"{text} {remedy}".rstrip())
 
 

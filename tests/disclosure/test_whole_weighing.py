@@ -139,7 +139,7 @@ BAD = {
     (CLASSES.replace("2", "0"), FILE): "be a whole number from 1",
     (CLASSES, FILE.replace(",2\n", ",4711\n")): "at most 2,000 people",
     (SWAPPING.replace("1/3", "x"), RECORDS): "must be a fraction as text",
-    (SWAPPING.replace("1/3", "3/2"), RECORDS): "be a fraction between 0 and 1",
+    (SWAPPING.replace("1/3", "3/2"), RECORDS): "be a fraction between 0 and 1. Got 3/2.",
     (SWAPPING.replace('["county"]', '["district"]'), RECORDS): "cannot be one of `stratum`",
     (SWAPPING + ROUNDING, RECORDS): "Make it the only [[method]]",
 }
