@@ -22,7 +22,7 @@ ALLOWED: dict[str, str] = {
     "log_lift": SAME_QUANTITY,
     "posterior_vulnerability": SAME_QUANTITY,
     "renyi_of_pure": "one curve: as a closed form, and rounded up as the ledger needs it",
-    "require": "one rule: the field, what it must be, and the remedy; of parameters, and of a query's fields",
+    "require": "one verb, an error unless it holds: of parameters, of queries, of what roles may do",
     "shannon_capacity": SAME_QUANTITY,
 }
 """Names that two classes or functions may have, each with the reason."""

@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("attack", "choosing", "running", "synthesis"),
     ("report",),
     ("web",),
+    ("service",),
     ("cli",),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
@@ -111,6 +112,7 @@ SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("asking",),
         ("sql",),
     ),
+    "service": (("store",), ("identity",), ("authorization",)),
     "web": (("figures", "reading", "serving"), ("pages", "choosing", "channels", "releasing")),
 }
 """Of the large rooms what lies above what; what is not named lies above all of it."""

@@ -1,0 +1,115 @@
+"""From what a request presents to a `Principal`, or `Unauthenticated`, which says the same for every reason.
+
+    authenticate(Bearer(text) | SessionCookie(text), store, providers, now)
+    sign_in(name, password, address, store)     a local account's session
+
+The reason of a refusal goes to the log, by kind alone: no name, no token, nothing of what was presented.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NoReturn, TypeAlias
+
+from leakcap.errors import InvalidParameter
+from leakcap.service.identity.principal import Principal, Unauthenticated
+from leakcap.service.identity.providers import Providers
+from leakcap.service.identity.refusals import Refusal, Refused
+from leakcap.service.store.store import Store
+from leakcap.service.store.subjects import local_subject, provider_of, provider_subject
+from leakcap.service.store.tokens import SESSION, TOKEN, Issued, looks_like_token
+
+__all__ = ["Bearer", "Credentials", "SessionCookie", "authenticate", "sign_in"]
+
+_LOG = logging.getLogger("leakcap.service.identity")
+_LONGEST = 8192
+_SESSION = timedelta(hours=12)
+
+
+@dataclass(frozen=True)
+class Bearer:
+    """What stands after `Authorization: Bearer`: a token, a session or a provider's access token."""
+
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SessionCookie:
+    """What the console's cookie holds: a session, and nothing else."""
+
+    text: str = field(repr=False)
+
+
+Credentials: TypeAlias = Bearer | SessionCookie
+"""What a request can present."""
+
+
+def authenticate(
+    credentials: Credentials | None, store: Store, providers: Providers, now: datetime
+) -> Principal:
+    """Who this is. Raises `Unauthenticated`, in one sentence for every reason."""
+    try:
+        if credentials is None:
+            raise Refused(Refusal.NOTHING)
+        if len(credentials.text) > _LONGEST or not credentials.text.isascii():
+            raise Refused(Refusal.MALFORMED)
+        if isinstance(credentials, SessionCookie) or looks_like_token(credentials.text):
+            return _by_token(credentials, store, now)
+        return _by_provider(credentials.text, store, providers, now)
+    except Refused as refused:
+        _refuse(refused.kind)
+
+
+def sign_in(name: str, password: str, address: str | None, store: Store) -> Issued:
+    """A session of a local account. `address` is where the request came from, None where that is no address.
+
+    Raises `Unauthenticated` for a wrong name or password, which take equally long, and `TooManyAttempts`, for
+    any name, where it was tried too often.
+    """
+    try:
+        subject, counted = local_subject(name), name
+    except InvalidParameter:
+        # No such account can be; it is counted as one name, and takes as long as any other.
+        subject, counted = "", "?"
+    store.attempts.begin(counted, address)
+    if not store.passwords.verify(subject, password):
+        _refuse(Refusal.PASSWORD)
+    store.attempts.succeed(counted, address)
+    return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION)
+
+
+def _by_token(credentials: Credentials, store: Store, now: datetime) -> Principal:
+    found = store.tokens.find(credentials.text, now)
+    if found is None:
+        raise Refused(Refusal.TOKEN)
+    token, of_agent = found
+    if isinstance(credentials, SessionCookie) and token.kind != SESSION:
+        raise Refused(Refusal.KIND)
+    return Principal(
+        token.subject,
+        provider_of(token.subject),
+        token.scopes,
+        token.datasets,
+        token.id if token.kind == TOKEN else None,
+        token.agent or of_agent,
+    )
+
+
+def _by_provider(text: str, store: Store, providers: Providers, now: datetime) -> Principal:
+    """A provider's verified subject. Nobody has to have added it, and without a role it sees nothing."""
+    alias, sub = providers.verify(text, now)
+    try:
+        subject = provider_subject(alias, sub)
+    except InvalidParameter:
+        raise Refused(Refusal.SUBJECT) from None
+    person = store.people.find(subject)
+    if person is not None and person.removed is not None:
+        raise Refused(Refusal.REMOVED)
+    return Principal(subject, alias, agent=person is not None and person.agent)
+
+
+def _refuse(kind: Refusal) -> NoReturn:
+    _LOG.info("credentials refused: %s", kind.value, extra={"refusal": kind.value})
+    raise Unauthenticated from None

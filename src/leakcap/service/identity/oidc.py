@@ -1,0 +1,152 @@
+"""Access tokens of an OpenID provider, verified: RFC 9068, and what providers issued before it.
+
+A token is let in if all of this holds; whatever else it says is ignored.
+
+- Three parts of base64url, each JSON that names no field twice. The header's `alg` is one of the provider's
+  `algorithms`, which have public keys: never `none`, never one with a shared secret. There is no `crit`.
+- The header's `typ` is `at+jwt`, or `JWT` as before RFC 9068. ID tokens are refused: they are made for the
+  client `client_id`, and the curator's `audience` has to be another name. So are a provider's own marks of
+  another kind (`at_hash`, a `typ` among the claims other than `Bearer`) and tokens that are bound to a key
+  (`cnf`), of which a bearer would have to show more.
+- The signature is right under the issuer's key of that name, which is for that algorithm.
+- `iss` is the issuer, letter for letter; `aud` is the audience or a list that contains it; `exp` has not
+  passed; `nbf`, or where a provider writes none `iat`, has come; clocks may differ by one minute.
+- `sub` is text that `provider_subject` takes.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from joserfc import jws
+from joserfc.errors import JoseError
+
+from leakcap.errors import require
+from leakcap.service.identity.fetching import fetch_document, require_issuer
+from leakcap.service.identity.keys import ALGORITHMS, Fetch, KeyCache
+from leakcap.service.identity.refusals import Refusal, Refused
+from leakcap.service.identity.unverified import unverified_claims, unverified_header
+from leakcap.service.store.subjects import require_alias
+
+__all__ = ["OidcProvider"]
+
+_LEEWAY = 60.0
+_TYPES = {"at+jwt", "application/at+jwt", "jwt"}
+# What the provider says of terminals that sign in with a code (RFC 8628).
+_PUBLIC = ("device_authorization_endpoint", "token_endpoint")
+
+
+@dataclass(frozen=True)
+class OidcProvider:
+    """A provider whose access tokens are believed, under an alias of the curator's own.
+
+    `audience` is what its tokens for the curator name; `client_id` is how the curator's clients ask for them.
+    Raises `InvalidParameter` for values that would let in more than was meant.
+    """
+
+    alias: str
+    issuer: str
+    audience: str
+    client_id: str
+    algorithms: tuple[str, ...] = ("RS256", "ES256")
+    fetch: Fetch = field(default=fetch_document, repr=False, compare=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_alias(self.alias)
+        try:
+            require_issuer(self.issuer)
+        except ValueError as error:
+            require(False, "issuer", "OidcProvider", str(error), self.issuer)
+        for name in ("audience", "client_id"):
+            value = getattr(self, name)
+            require(isinstance(value, str) and value != "", name, "OidcProvider", "be text", value)
+        apart = self.audience != self.client_id
+        remedy = "Tokens for the client are ID tokens; register the curator as an API of its own."
+        require(apart, "audience", "OidcProvider", "not be the `client_id`", self.audience, remedy)
+        object.__setattr__(self, "algorithms", tuple(self.algorithms))
+        known = bool(self.algorithms) and set(self.algorithms) <= set(ALGORITHMS)
+        rule = f"be some of {', '.join(ALGORITHMS)}"
+        require(known, "algorithms", "OidcProvider", rule, list(self.algorithms))
+        object.__setattr__(self, "_keys", KeyCache(self.issuer, self.fetch, self.clock))
+
+    def verify(self, text: str, now: datetime) -> str:
+        """The verified `sub` of an access token. Raises `Refused` with the kind of the reason."""
+        header, claims = unverified_header(text), unverified_claims(text)
+        algorithm = self._checked_header(header)
+        kid = header.get("kid")
+        if kid is not None and not isinstance(kid, str):
+            raise Refused(Refusal.KEY)
+        key = self._cache().find(kid, algorithm)
+        try:
+            registry = jws.JWSRegistry(algorithms=[algorithm], strict_check_header=False)
+            jws.deserialize_compact(text.encode(), key, registry=registry)
+        except (JoseError, ValueError, TypeError):
+            raise Refused(Refusal.SIGNATURE) from None
+        return self._checked_claims(claims, now)
+
+    def public(self) -> Mapping[str, str]:
+        """What a client has to know to sign in here; the endpoints only where the issuer could be asked."""
+        document = self._cache().document()
+        found = {name: document[name] for name in _PUBLIC if isinstance(document.get(name), str)}
+        return {
+            "alias": self.alias,
+            "issuer": self.issuer,
+            "client_id": self.client_id,
+            "audience": self.audience,
+            **found,
+        }
+
+    def _cache(self) -> KeyCache:
+        found: KeyCache = self.__dict__["_keys"]
+        return found
+
+    def _checked_header(self, header: Mapping[str, Any]) -> str:
+        algorithm, kind = header.get("alg"), header.get("typ")
+        if not isinstance(algorithm, str) or algorithm not in self.algorithms:
+            raise Refused(Refusal.ALGORITHM)
+        if not isinstance(kind, str) or kind.lower() not in _TYPES:
+            raise Refused(Refusal.TYPE)
+        if "crit" in header or "b64" in header:
+            raise Refused(Refusal.MALFORMED)
+        return algorithm
+
+    def _checked_claims(self, claims: Mapping[str, Any], now: datetime) -> str:
+        if claims.get("iss") != self.issuer:
+            raise Refused(Refusal.ISSUER)
+        audience = claims.get("aud")
+        listed = audience if isinstance(audience, list) else [audience]
+        if self.audience not in listed or not all(isinstance(one, str) for one in listed):
+            raise Refused(Refusal.AUDIENCE)
+        if "cnf" in claims or "at_hash" in claims or claims.get("typ", "Bearer") != "Bearer":
+            raise Refused(Refusal.TYPE)
+        moment = now.timestamp()
+        if moment >= _seconds(claims.get("exp")) + _LEEWAY:
+            raise Refused(Refusal.EXPIRED)
+        begins = [_seconds(claims[name]) for name in ("nbf", "iat") if name in claims]
+        if not begins:
+            raise Refused(Refusal.CLAIMS)
+        if moment < max(begins) - _LEEWAY:
+            raise Refused(Refusal.EARLY)
+        sub = claims.get("sub")
+        if not isinstance(sub, str):
+            raise Refused(Refusal.SUBJECT)
+        return sub
+
+
+def _seconds(value: object) -> float:
+    """A time of a token in seconds since 1970. Raises `Refused` for what is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Refused(Refusal.CLAIMS)
+    try:
+        seconds = float(value)
+    except OverflowError:
+        raise Refused(Refusal.CLAIMS) from None
+    if not math.isfinite(seconds):
+        raise Refused(Refusal.CLAIMS)
+    return seconds

@@ -1,0 +1,33 @@
+"""Who asks, as verified. The subject is what the ledger calls the analyst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leakcap.errors import LeakcapError
+from leakcap.service.store.scopes import TokenScope
+
+__all__ = ["Principal", "Unauthenticated"]
+
+
+class Unauthenticated(LeakcapError):
+    """Whoever asks is nobody that may. One sentence for every reason, so that none is told apart."""
+
+    def __init__(self) -> None:
+        super().__init__("The credentials are not accepted. Sign in again.")
+
+
+@dataclass(frozen=True)
+class Principal:
+    """A verified subject, and what the credential it came with is narrowed to.
+
+    `scopes` and `datasets` are None where nothing is narrowed; `token` is the number of the personal access
+    token, None where the person signed in; `agent` says that a program asks for itself.
+    """
+
+    subject: str
+    provider: str
+    scopes: frozenset[TokenScope] | None = None
+    datasets: frozenset[str] | None = None
+    token: str | None = None
+    agent: bool = False

@@ -1,0 +1,208 @@
+"""From a URL to transactions on the store, with plain errors.
+
+SQLite runs in WAL mode and a writer begins with ``BEGIN IMMEDIATE``, so that what it has read still holds
+when it writes. On PostgreSQL the rows that decide are locked (``FOR UPDATE``).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+
+from leakcap.credentials import shown_url
+from leakcap.service.store.errors import StoreError
+
+__all__ = ["StoreDatabase", "database_at"]
+
+_BUSY_SECONDS = 30
+_PAUSE_SECONDS = 0.002
+_QUIET = "leakcap-store"
+_FORMS = "Write `sqlite:///store.db` or `postgresql+psycopg://user@host/database`."
+
+# SQLAlchemy logs the rows that it reads, hashes of passwords among them, where a program has it log all.
+logging.getLogger(f"sqlalchemy.engine.Engine.{_QUIET}").setLevel(logging.WARNING)
+
+_PLAIN = (
+    ("file is not a database", "is not an SQLite file. Check the URL; nothing in it was changed."),
+    ("malformed", "is damaged. Restore it from a backup."),
+    ("readonly", "cannot be written: the file or its directory is read-only."),
+    ("no such column", "is not as leakcap made it. Restore it from a backup."),
+    ("no such file", "cannot be opened. Check that its directory exists and that you may write there."),
+    ("unable to open", "cannot be opened. Check that its directory exists and that you may write there."),
+    ("is full", "cannot be written: the disk is full."),
+    ("disk i/o", "cannot be written or read: the disk reports an error."),
+    ("lock timeout", f"is busy: another process held it for more than {_BUSY_SECONDS} seconds. Try again."),
+    ("locked", f"is busy: another process held it for more than {_BUSY_SECONDS} seconds. Try again."),
+    ("no such table", "is not as leakcap made it. Restore it from a backup."),
+    ("permission denied", "cannot be used: the user may only look, or not even that."),
+    ("does not exist", "is not there, or not as leakcap made it. Check the URL, or restore it."),
+    ("password", "cannot be opened: the server refuses the user or the password."),
+    ("connect", "cannot be reached. Check the URL and that the server runs."),
+)
+
+
+class StoreDatabase:
+    """The database of a store. `label` names it in messages, without a password."""
+
+    def __init__(self, engine: Engine, label: str) -> None:
+        self.label = label
+        self._engine = engine
+        self._process = os.getpid()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one moment of the store."""
+        with self._transaction(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that commits as a whole at the end, or, on any exception, leaves no trace."""
+        with self._transaction(writes=True) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of the file or the server, which whoever uses this again opens again."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        if os.getpid() != self._process:
+            # Connections of the process that forked this one are its own.
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
+        with _translated(self.label), self._engine.connect() as connection:
+            options: dict[str, Any] = {"leakcap_writes": writes}
+            server = connection.dialect.name == "postgresql"
+            if server:
+                options["isolation_level"] = "READ COMMITTED" if writes else "REPEATABLE READ"
+            with connection.execution_options(**options).begin():
+                if server and writes:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_BUSY_SECONDS * 1000}")
+                yield connection
+
+
+def database_at(url: str, *, create: bool = True) -> StoreDatabase:
+    """The database behind a URL; a new SQLite file is readable by its owner alone.
+
+    >>> database_at("mysql://host/x")
+    Traceback (most recent call last):
+    leakcap.service.store.errors.StoreError: A store cannot live in `mysql`. Write `sqlite:///store.db` or ...
+    """
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        path = Path(parsed.database or "").absolute()
+        with _translated(f"sqlite:///{path}"):
+            _require_private(path, create)
+        engine = create_engine(
+            URL.create("sqlite", database=str(path)),
+            hide_parameters=True,
+            logging_name=_QUIET,
+            connect_args={"check_same_thread": False},
+            max_overflow=40,
+        )
+        event.listen(engine, "connect", _configure)
+        event.listen(engine, "begin", _begin)
+        return StoreDatabase(engine, f"sqlite:///{path}")
+    label = shown_url(url)
+    try:
+        engine = create_engine(
+            parsed, hide_parameters=True, pool_pre_ping=True, logging_name=_QUIET, max_overflow=10
+        )
+    except (ImportError, NoSuchModuleError):
+        raise StoreError(
+            f"The store `{label}` needs a driver that is not installed. Run "
+            "`pip install 'leakcap[postgresql]'` and write `postgresql+psycopg://`."
+        ) from None
+    except (ArgumentError, TypeError, ValueError):
+        raise StoreError(f"The URL of the store `{label}` has parameters that cannot be used.") from None
+    return StoreDatabase(engine, label)
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, ValueError):
+        # The text may hold a password, so it is not repeated.
+        raise StoreError(f"The store's URL cannot be read. {_FORMS}") from None
+    if backend not in ("sqlite", "postgresql"):
+        raise StoreError(f"A store cannot live in `{backend}`. {_FORMS}")
+    if backend == "sqlite" and (parsed.query or parsed.host or parsed.drivername != "sqlite"):
+        raise StoreError("A store's SQLite URL is `sqlite:///` and a path, nothing else.")
+    if backend == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise StoreError(f"A store in memory would be another one in each process. {_FORMS}")
+    return parsed
+
+
+def _require_private(path: Path, create: bool) -> None:
+    """Make the file, for its owner alone; refuse one that others may read, for it holds hashes of secrets."""
+    if create and not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    if not path.is_file():
+        raise StoreError(f"There is no store in `{path}`. Check the URL; `leakcap curator init` makes one.")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise StoreError(
+            f"The store `{path}` may be opened by others (mode {mode:04o}), and it holds hashes of secrets. "
+            f"Run `chmod 600 {path}`."
+        )
+
+
+def _configure(connection: Any, _record: object) -> None:
+    # None: the driver begins no transaction of its own, `_begin` does.
+    connection.isolation_level = None
+    for pragma in (f"busy_timeout = {_BUSY_SECONDS * 1000}", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        _in_turn(connection, "PRAGMA journal_mode = WAL")
+
+
+def _begin(connection: Connection) -> None:
+    if connection.get_execution_options().get("leakcap_writes", False):
+        _in_turn(connection.connection, "BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _in_turn(raw: Any, statement: str) -> None:
+    """Run a statement as soon as no other process is in the way.
+
+    SQLite's own waiting asks ever more rarely, so that in a crowd who waits long waits longest.
+    """
+    give_up = time.monotonic() + _BUSY_SECONDS
+    raw.execute("PRAGMA busy_timeout = 0").close()
+    try:
+        while True:
+            try:
+                raw.execute(statement).close()
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > give_up:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
+    finally:
+        raw.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}").close()
+
+
+@contextmanager
+def _translated(label: str) -> Iterator[None]:
+    """Turn a database's errors into one plain line, which repeats no password."""
+    try:
+        yield
+    except IntegrityError:  # for who asked, who knows what was there twice
+        raise
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        told = str(error.orig if isinstance(error, DBAPIError) else error).lower()
+        said = next((sentence for sign, sentence in _PLAIN if sign in told), "cannot be used. Check the URL.")
+        raise StoreError(f"The store `{label}` {said}") from None

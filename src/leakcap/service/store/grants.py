@@ -1,0 +1,107 @@
+"""Who has which role on which data set. Without one a person sees and does nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from leakcap.ledger.chain import require_line, require_text
+from leakcap.service.store.acts import append_act
+from leakcap.service.store.database import StoreDatabase
+from leakcap.service.store.errors import Forbidden, NotFound
+from leakcap.service.store.people import require_known
+from leakcap.service.store.roles import EVERYWHERE, Role, require_role_fits
+from leakcap.service.store.schema import GRANTS
+from leakcap.service.store.times import Clock, moment_of, stored_time
+
+__all__ = ["Grant", "GrantBook"]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A role of a person; `dataset` is `EVERYWHERE` for a role on the whole curator."""
+
+    subject: str
+    dataset: str
+    role: Role
+    by: str
+    time: datetime
+
+
+class GrantBook:
+    """The roles that were given and not taken back."""
+
+    def __init__(self, database: StoreDatabase, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+
+    def give(self, subject: str, role: Role | str, dataset: str = EVERYWHERE, *, by: str) -> Grant:
+        """Give a known person a role; nothing changes where they have it.
+
+        Raises `NotFound` for somebody who is not known, `Forbidden` for a role that one gives oneself.
+        """
+        role = Role(role)
+        require_role_fits(role, dataset)
+        require_text(dataset, "dataset", "grant")
+        require_line(dataset, "dataset", "grant")
+        if by == subject:
+            raise Forbidden(
+                f"Nobody gives a role to themselves. Ask another administrator or owner ({role})."
+            )
+        now = self._clock()
+        with self._database.writing() as connection:
+            require_known(connection, subject, lock=True)
+            found = connection.execute(select(GRANTS).where(_is(subject, role, dataset))).one_or_none()
+            if found is not None:
+                return _grant(found)
+            row = {
+                "subject": subject,
+                "dataset": dataset,
+                "role": role.value,
+                "by": by,
+                "time": stored_time(now),
+            }
+            connection.execute(GRANTS.insert().values(row))
+            details = {"role": role.value}
+            append_act(connection, now, by, "give role", subject=subject, dataset=dataset, details=details)
+        return Grant(subject, dataset, role, by, now)
+
+    def take(self, subject: str, role: Role | str, dataset: str = EVERYWHERE, *, by: str) -> None:
+        """Take a role back. Raises `NotFound` where the person does not have it."""
+        role = Role(role)
+        with self._database.writing() as connection:
+            taken = connection.execute(delete(GRANTS).where(_is(subject, role, dataset))).rowcount
+            if not taken:
+                raise NotFound(f"{subject[:80]!a} does not have the role `{role}` here. Nothing changed.")
+            details = {"role": role.value}
+            append_act(
+                connection, self._clock(), by, "take role", subject=subject, dataset=dataset, details=details
+            )
+
+    def of(self, subject: str) -> tuple[Grant, ...]:
+        """A person's roles."""
+        return self._where(GRANTS.c.subject == subject)
+
+    def of_dataset(self, dataset: str) -> tuple[Grant, ...]:
+        """Who has which role on a data set."""
+        return self._where(GRANTS.c.dataset == dataset)
+
+    def all(self) -> tuple[Grant, ...]:
+        """All roles that anybody has."""
+        return self._where(GRANTS.c.subject != "")
+
+    def _where(self, condition: Any) -> tuple[Grant, ...]:
+        asked = select(GRANTS).where(condition)
+        asked = asked.order_by(GRANTS.c.dataset, GRANTS.c.subject, GRANTS.c.role)
+        with self._database.reading() as connection:
+            return tuple(_grant(row) for row in connection.execute(asked))
+
+
+def _is(subject: str, role: Role, dataset: str) -> Any:
+    return (GRANTS.c.subject == subject) & (GRANTS.c.dataset == dataset) & (GRANTS.c.role == role.value)
+
+
+def _grant(row: Any) -> Grant:
+    return Grant(row.subject, row.dataset, Role(row.role), row.by, moment_of(row.time))

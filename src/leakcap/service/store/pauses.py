@@ -1,0 +1,73 @@
+"""Data sets that their owner has paused: nothing is asked of them until they are resumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from leakcap.ledger.chain import require_reason
+from leakcap.service.store.acts import append_act
+from leakcap.service.store.database import StoreDatabase
+from leakcap.service.store.errors import StateConflict
+from leakcap.service.store.schema import PAUSES
+from leakcap.service.store.times import Clock, moment_of, stored_time
+
+__all__ = ["Pause", "PauseBook"]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Who paused a data set, when and why."""
+
+    dataset: str
+    by: str
+    reason: str
+    time: datetime
+
+
+class PauseBook:
+    """The data sets that are paused now."""
+
+    def __init__(self, database: StoreDatabase, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+
+    def pause(self, dataset: str, *, by: str, reason: str) -> Pause:
+        """Pause a data set. Raises `StateConflict` where it is paused."""
+        require_reason(reason, by, "pause")
+        now = self._clock()
+        row = {"dataset": dataset, "by": by, "reason": reason, "time": stored_time(now)}
+        try:
+            with self._database.writing() as connection:
+                connection.execute(PAUSES.insert().values(row))
+                append_act(connection, now, by, "pause", dataset=dataset, details={"reason": reason})
+        except IntegrityError:
+            raise StateConflict(f"`{dataset}` is paused. Nothing changed.") from None
+        return Pause(dataset, by, reason, now)
+
+    def resume(self, dataset: str, *, by: str) -> None:
+        """Let a data set be asked again. Raises `StateConflict` where it is not paused."""
+        with self._database.writing() as connection:
+            if not connection.execute(delete(PAUSES).where(PAUSES.c.dataset == dataset)).rowcount:
+                raise StateConflict(f"`{dataset}` is not paused. Nothing changed.")
+            append_act(connection, self._clock(), by, "resume", dataset=dataset)
+
+    def of(self, dataset: str) -> Pause | None:
+        """The pause of a data set; None where it may be asked."""
+        found = self._rows(PAUSES.c.dataset == dataset)
+        return found[0] if found else None
+
+    def list(self) -> tuple[Pause, ...]:
+        """All data sets that are paused."""
+        return self._rows(PAUSES.c.dataset != "")
+
+    def _rows(self, condition: Any) -> tuple[Pause, ...]:
+        asked = select(PAUSES).where(condition).order_by(PAUSES.c.dataset)
+        with self._database.reading() as connection:
+            return tuple(
+                Pause(row.dataset, row.by, row.reason, moment_of(row.time))
+                for row in connection.execute(asked)
+            )

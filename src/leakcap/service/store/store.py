@@ -1,0 +1,90 @@
+"""The store: what the curator knows of people, their tokens and roles, jobs and decisions. No answers."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from argon2 import PasswordHasher
+
+from leakcap.ledger.chain import START
+from leakcap.service.store.acts import ActLog, VerifiedActs
+from leakcap.service.store.attempts import AttemptCounter
+from leakcap.service.store.database import StoreDatabase, database_at
+from leakcap.service.store.decisions import DecisionBook
+from leakcap.service.store.grants import GrantBook
+from leakcap.service.store.jobs import JobQueue
+from leakcap.service.store.passwords import HASHER, PasswordBook
+from leakcap.service.store.pauses import PauseBook
+from leakcap.service.store.people import Directory
+from leakcap.service.store.schema import make_tables, require_store_version
+from leakcap.service.store.times import Clock, utc_now
+from leakcap.service.store.tokens import TokenBook
+
+__all__ = ["Store"]
+
+
+class Store:
+    """A database of its own, SQLite or PostgreSQL, that all processes of a curator share.
+
+    Each part changes and notes in the log of acts in one transaction. A store may be used by several threads,
+    and after a fork.
+    """
+
+    def __init__(
+        self, database: StoreDatabase, clock: Clock = utc_now, hasher: PasswordHasher = HASHER
+    ) -> None:
+        self._database, self.clock = database, clock
+        self.people = Directory(database, clock)
+        self.passwords = PasswordBook(database, clock, hasher)
+        self.tokens = TokenBook(database, clock)
+        self.grants = GrantBook(database, clock)
+        self.jobs = JobQueue(database, clock)
+        self.decisions = DecisionBook(database, clock)
+        self.pauses = PauseBook(database, clock)
+        self.attempts = AttemptCounter(database, clock)
+        self.acts = ActLog(database)
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        *,
+        create: bool = True,
+        clock: Clock = utc_now,
+        hasher: PasswordHasher = HASHER,
+    ) -> Store:
+        """The store behind a URL; an empty database becomes one, unless `create` is False.
+
+        Raises `StoreError` for a database that holds something else, or a store of another schema.
+        """
+        database = database_at(url, create=create)
+        try:
+            if create:
+                with database.writing() as connection:
+                    make_tables(connection, START, database.label)
+            with database.reading() as connection:
+                require_store_version(connection, database.label)
+        except BaseException:
+            database.close()
+            raise
+        return cls(database, clock, hasher)
+
+    def verify_acts(self) -> VerifiedActs:
+        """Check the log of administrative acts: see `ActLog.verify`."""
+        return self.acts.verify()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
