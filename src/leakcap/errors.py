@@ -12,6 +12,7 @@
     ├── DataError               the table cannot be read as the policy says
     ├── BudgetExceeded          a cap would be passed; nothing was spent
     ├── LedgerError             the ledger cannot be used
+    │   └── RequestReused       a request's key, under which something else was asked before
     └── SourceError             the source of random bytes is broken; nothing was drawn
 
 A message names the value, the rule and the remedy, and never a value of private data, a password or a
@@ -44,6 +45,7 @@ __all__ = [
     "NoRoute",
     "NotFitted",
     "Passed",
+    "RequestReused",
     "SourceError",
     "after_commit",
     "require",
@@ -199,6 +201,18 @@ class BudgetExceeded(LeakcapError):
 
 class LedgerError(LeakcapError):
     """A ledger that cannot be used. Where a spend was committed before, the message says so."""
+
+
+class RequestReused(LedgerError):
+    """A request whose key stands for another one: under one key one thing is asked. Nothing was spent.
+
+    `key` is the request's key, and `entries` are the numbers of what was answered under it.
+    """
+
+    def __init__(self, *told: object, key: str = "", entries: Sequence[int] = ()) -> None:
+        super().__init__(*told)
+        self.key = key
+        self.entries = tuple(entries)
 
 
 class SourceError(LeakcapError):

@@ -247,17 +247,28 @@ def export_(
         require_target(output, "`--output`", (), kept_of(url))
     with Ledger.read(address(url)) as book:
         entries, custody = book.entries(), book.custody()
-        amendments, revisions = book.amendments(), book.revisions()
+        amendments, revisions, requests = book.amendments(), book.revisions(), book.requests()
     if json_:
-        from leakcap.report.records import AmendmentRecord, CustodyRecord, ExportRecord, RevisionRecord
+        from leakcap.report.records import (
+            AmendmentRecord,
+            CustodyRecord,
+            ExportRecord,
+            RequestRecord,
+            RevisionRecord,
+        )
 
         listed = tuple(map(AmendmentRecord.of, amendments))
         revised = tuple(map(RevisionRecord.of, revisions))
         rows = json.loads(export(entries, "json"))
         cared = tuple(map(CustodyRecord.of, custody))
-        print_record(ExportRecord.made(entries=rows, amendments=listed, revisions=revised, custody=cared))
+        keyed = tuple(map(RequestRecord.of, requests))
+        print_record(
+            ExportRecord.made(
+                entries=rows, amendments=listed, revisions=revised, custody=cared, requests=keyed
+            )
+        )
         return
-    text = export(entries, form.value, amendments, revisions, custody)
+    text = export(entries, form.value, amendments, revisions, custody, requests)
     if output is None:
         say(text)
     else:

@@ -4,6 +4,7 @@
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
     answer_once, Paid              the one way to pay: recall, or commit, compute and record
     answer_steps, PaidSteps        the same for a stream: one charge, and each of its steps once
+    Request, RecordedRequest       what is asked under a key, and is paid for once however often it is asked
     Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
     move, backup, restore          all of a ledger to another database, to a file, and back
     admit_dataset                  another data set about the same people pays from the ledger
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from leakcap.ledger.odometer import OdometerReading
     from leakcap.ledger.paying import Paid, answer_once
     from leakcap.ledger.paying_steps import PaidSteps, answer_steps
+    from leakcap.ledger.requests import RecordedRequest, Request
     from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
     from leakcap.ledger.told import (
         Account,
@@ -86,6 +88,8 @@ __all__ = [
     "ProgressStep",
     "Proposed",
     "PublishedVersion",
+    "RecordedRequest",
+    "Request",
     "Restored",
     "Revision",
     "SaidSame",
@@ -119,6 +123,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.ledger.odometer": ("OdometerReading",),
         "leakcap.ledger.paying": ("Paid", "answer_once"),
         "leakcap.ledger.paying_steps": ("PaidSteps", "answer_steps"),
+        "leakcap.ledger.requests": ("RecordedRequest", "Request"),
         "leakcap.ledger.slots": ("Slot", "SlotPlan", "SlotUse"),
         "leakcap.ledger.told": (
             "Account",

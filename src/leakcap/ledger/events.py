@@ -38,6 +38,7 @@ __all__ = [
     "plan_row",
     "progress_row",
     "regime_of",
+    "request_row",
     "reserve_rows",
     "some_entries_query",
     "stamp",
@@ -174,6 +175,15 @@ def note_row(
     row = _row(place[0], kind, time, entry.id, place[0] if kind == "repeat" else entry.batch)
     row |= {"query": entry.query, "analyst": analyst, "details": _json(details or {}), "answer": answer}
     return link(row, place[1])
+
+
+def request_row(
+    place: tuple[int, str], time: str, details: Mapping[str, Any], *, analyst: str, memo: str
+) -> dict[str, Any]:
+    """The row that says which entries answer a request; it spends nothing. `memo` is what the request is
+    found by."""
+    row = _row(place[0], "request", time, 0, place[0])
+    return link(row | {"analyst": analyst, "details": _json(details), "memo": memo}, place[1])
 
 
 def progress_row(

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from leakcap.ledger.curve import ORDERS
+from leakcap.ledger.requests import RecordedRequest
 from leakcap.ledger.ticks import AMOUNTS
 from leakcap.ledger.told import Amendment, Revision
 from leakcap.ledger.transfers import CustodyEvent
@@ -30,13 +31,15 @@ def export(
     amendments: Iterable[Amendment] = (),
     revisions: Iterable[Revision] = (),
     custody: Iterable[CustodyEvent] = (),
+    requests: Iterable[RecordedRequest] = (),
 ) -> str:
     """The entries as CSV with a heading, or as a JSON list. Where no bound is known JSON says null, CSV inf.
 
     Amendments of the policy stand among them, in the order of time: without an id, in state ``amended``;
     revisions likewise, in state ``revised`` or ``withdrawn``, with the entry's number in their details, and
     what was done with the ledger as a whole, in states such as ``moved``, ``restored`` and ``admitted``; what
-    was lost is among the entries. In CSV, text that a spreadsheet would take for a formula gets an apostrophe
+    was lost is among the entries; requests, in state ``request``, with the entries that answer them and those
+    that they paid for. In CSV, text that a spreadsheet would take for a formula gets an apostrophe
     before it; control characters are written out in both.
 
     >>> export([], "json")
@@ -47,6 +50,7 @@ def export(
     both += ((one.time, 2, _revised(one)) for one in revisions)
     # What was lost stands among the entries, with its amounts.
     both += ((one.time, 3, _cared(one)) for one in custody if one.kind != "lost")
+    both += ((one.time, 4, _requested(one)) for one in requests)
     rows = [row for *_, row in sorted(both, key=lambda timed: timed[:2])]
     if form == "json":
         for row in rows:
@@ -101,6 +105,13 @@ def _revised(revision: Revision) -> dict[str, Any]:
 def _cared(event: CustodyEvent) -> dict[str, Any]:
     told = {"reason": event.reason} if event.reason else {}
     return _note(event.time, event.by, "care of the ledger", event.what, event.kind, told)
+
+
+def _requested(request: RecordedRequest) -> dict[str, Any]:
+    told: dict[str, Any] = {"key": request.key, "digest": request.digest}
+    told |= {"entries": list(request.entries), "paid": list(request.paid)}
+    text = f"entries {', '.join(map(str, dict.fromkeys(request.entries)))}"
+    return _note(request.time, request.analyst, "request", text, "request", told)
 
 
 def _note(

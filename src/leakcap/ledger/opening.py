@@ -9,7 +9,7 @@ from leakcap.ledger import events, planning
 from leakcap.ledger.database import Database, connect
 from leakcap.ledger.policies import require_governing
 from leakcap.ledger.rules import CapsInTicks
-from leakcap.ledger.schema import EVENT, POLICY, STATE, make_current, require_version
+from leakcap.ledger.schema import EVENT, POLICY, STATE, make_at_least, require_version
 from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.state import State, insert_state, load_state
 from leakcap.ledger.succession import settled
@@ -57,8 +57,7 @@ def begin_anew(connection: Connection, state: State, policy: str, rules: CapsInT
     for table in (EVENT, STATE, POLICY):
         connection.execute(table.delete())
     begin(connection, state.dataset, policy, rules, state.time)
-    if rules.by_reference:
-        make_current(connection)
+    make_at_least(connection, rules.least_schema)
     return load_state(connection, "")
 
 

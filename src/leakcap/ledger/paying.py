@@ -5,11 +5,12 @@ Statistics, SQL, batches, models and the explorer all come through `answer_once`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from leakcap.errors import LeakcapError, LedgerError, after_commit
+from leakcap.ledger.requests import AnsweredEntry, Asked, Request
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
 
@@ -38,6 +39,7 @@ def answer_once(
     data: str = "",
     analyst: str = "",
     fresh: bool = False,
+    request: Request | None = None,
 ) -> list[Paid[T]]:
     """For each charge its answer: recalled for free, or checked, committed, computed and recorded.
 
@@ -48,6 +50,11 @@ def answer_once(
     all. Raises with nothing spent `BudgetExceeded`, and `LedgerError` where a recorded answer was replaced or
     withdrawn; what fails after the commit stays spent, and says so.
 
+    With a `request` all of this happens once: whoever asks again under its key gets the answers that left,
+    `fresh` ones too, for nothing. What was paid for and has not left, because a process died, is computed
+    again for the same entries; of several processes that do so at once the answer of one leaves, and all
+    return it. Raises `RequestReused` where the key stands for something else.
+
     >>> from leakcap.ledger import Caps, Charge, Ledger, Spend
     >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(1.0)) as ledger:
     ...     sick = Charge("sick", "count", Spend(epsilon=0.5))
@@ -56,6 +63,10 @@ def answer_once(
     ...     paid.answer.values, paid.computed, ledger.balances()[0].left
     ([[9]], None, 0.5)
     """
+    asked = None if request is None else Asked(request, tuple(charges))
+    before = None if asked is None else ledger.asked_before(asked, data=data)
+    if before is not None:
+        return _repeated(ledger, charges, _left(ledger, before, prepare), analyst)
     recalls: list[Answer | None] = [None] * len(charges)
     first = list(range(len(charges)))
     if not fresh:
@@ -63,12 +74,85 @@ def answer_once(
         _require_valid(charges, recalls)
         first = _first_alike(charges)
     places = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
-    paid = dict(zip(places, _paid(ledger, charges, places, prepare, data), strict=True))
     known = {i: recall for i, recall in enumerate(recalls) if recall is not None}
+    if asked is not None:
+        recalled = {i: recall.entry for i, recall in known.items()}
+        asked = replace(asked, recalled=recalled, first=first)
+        return _repeated(ledger, charges, _requested(ledger, asked, prepare, data), analyst)
+    paid = dict(zip(places, _paid(ledger, charges, places, prepare, data), strict=True))
     known |= {i: paid[first[i]].answer for i in range(len(charges)) if i not in known and i not in paid}
-    told = {answer.entry: charges[i] for i, answer in known.items()}
-    ledger.mark_repeated([answer.entry for answer in known.values()], analyst=analyst, asked=told)
-    return [paid[i] if i in paid else Paid(known[i], None) for i in range(len(charges))]
+    return _repeated(
+        ledger,
+        charges,
+        [paid[i] if i in paid else Paid(known[i], None) for i in range(len(charges))],
+        analyst,
+    )
+
+
+def _repeated(ledger: Ledger, charges: Sequence[Charge], paid: list[Paid[T]], analyst: str) -> list[Paid[T]]:
+    """The answers, after it was recorded of those that left before that they leave once more."""
+    again = {i: one.answer.entry for i, one in enumerate(paid) if one.computed is None}
+    told = {entry: charges[i] for i, entry in again.items()}
+    ledger.mark_repeated(list(again.values()), analyst=analyst, asked=told)
+    return paid
+
+
+def _requested(
+    ledger: Ledger, asked: Asked, prepare: Callable[[Sequence[int]], Compute[T]], data: str
+) -> list[Paid[T]]:
+    """A request's answers: what has to be paid is committed together with its key."""
+    places = asked.paid_places
+    compute = prepare(places) if places else None
+    found, new = ledger.reserve_request(asked, data=data)
+    if not new:
+        # Another process was faster.
+        return _left(ledger, found, prepare)
+    return _left(ledger, found, prepare if compute is None else lambda _: compute, new=True)
+
+
+def _left(
+    ledger: Ledger,
+    found: Sequence[AnsweredEntry],
+    prepare: Callable[[Sequence[int]], Compute[T]],
+    *,
+    new: bool = False,
+) -> list[Paid[T]]:
+    """The answers that left, and those of the entries that have none yet, computed now; an answer that
+    another process recorded meanwhile stands in the place of the one computed here."""
+    places: dict[int, int] = {}
+    for place, one in enumerate(found):
+        if one.answer is None:
+            places.setdefault(one.entry.id, place)
+    computed: dict[int, tuple[T, Any]] = {}
+    stood = {one.answer.entry: one.answer for one in found if one.answer is not None}
+    if places:
+        try:
+            compute = prepare(list(places.values()))
+            entries = [found[place].entry for place in places.values()]
+            made = zip(entries, compute(entries), strict=True)
+            computed = {entry.id: one for entry, one in made}
+            # Until here nobody has seen an answer: what cannot be recorded does not leave.
+            values = {id_: answer for id_, (_, answer) in computed.items()}
+            stood |= ledger.release_once(values, again=not new)
+        except LeakcapError as error:
+            raise after_commit(error) from None
+    return _in_order(found, computed, stood)
+
+
+def _in_order(
+    found: Sequence[AnsweredEntry], computed: Mapping[int, tuple[T, Any]], stood: Mapping[int, Answer]
+) -> list[Paid[T]]:
+    """For each question of a request its answer, and at the first one what was computed for it here."""
+    paid, seen = list[Paid[T]](), set[int]()
+    for entry in (one.entry for one in found):
+        if entry.id in stood:
+            paid.append(Paid(stood[entry.id], None))
+            continue
+        made, values = computed[entry.id]
+        answer = Answer(entry.id, values, entry.people_from)
+        paid.append(Paid(answer, None if entry.id in seen else made))
+        seen.add(entry.id)
+    return paid
 
 
 def _paid(

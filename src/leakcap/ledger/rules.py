@@ -38,6 +38,11 @@ class CapsInTicks:
     by_reference: bool = False
 
     @property
+    def least_schema(self) -> int:
+        """The first schema of a ledger that may have such caps; 0 where every ledger may."""
+        return 9 if self.by_reference else 0
+
+    @property
     def by_analyst(self) -> bool:
         """Whether analysts have accounts of their own."""
         return self.each_analyst is not None or bool(self.analysts)

@@ -2,14 +2,15 @@
 
 `leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
 `leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number,
-`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. Schemas 8 and 9 have
-the same tables; only a ledger of 9 may hold rows that an earlier leakcap passes over, and then spends
-nevertheless. A ledger of any other schema is refused.
+`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. Schemas 8 to 10 have
+the same tables; a later one may hold rows that an earlier leakcap passes over, and then spends nevertheless.
+A ledger of any other schema is refused.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -35,26 +36,32 @@ __all__ = [
     "ACCOUNT",
     "EVENT",
     "METADATA",
-    "NEW_KINDS",
     "POLICY",
     "SCHEMA",
     "SECRET",
+    "SINCE",
     "STATE",
     "VERSION",
     "create",
-    "make_current",
+    "make_at_least",
     "plant_secret",
     "require_version",
 ]
 
-VERSION = 9
-"""Of the schema that this leakcap writes."""
+VERSION = 10
+"""The newest schema that this leakcap writes: of ledgers with requests."""
+
+CREATED = 9
+"""The schema of a ledger that was just made, and of one that holds nothing that a later one is for."""
 
 _BEFORE = 8
 """Of ledgers that earlier leakcaps made, which this one reads too."""
 
-NEW_KINDS = frozenset(("close", "backup", "continue", "restore", "lost", "admit", "revise", "withdraw"))
-"""The kinds of rows that a leakcap which wrote schema 8 may not know."""
+SINCE: Mapping[str, int] = {
+    **dict.fromkeys(("close", "backup", "continue", "restore", "lost", "admit", "revise", "withdraw"), 9),
+    "request": 10,
+}
+"""Of each kind of row that not every leakcap knows the first schema that may hold it."""
 
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -165,7 +172,7 @@ def create(connection: Connection) -> bool:
     for name, statements in _definitions(connection.dialect).items():
         for statement in statements if name not in tables else ():
             connection.exec_driver_sql(statement)
-    connection.execute(SCHEMA.insert().values(version=VERSION))
+    connection.execute(SCHEMA.insert().values(version=CREATED))
     plant_secret(connection)
     return True
 
@@ -190,9 +197,9 @@ def _indexes(table: Table) -> list[Index]:
 _WRITTEN: dict[str, dict[str, list[str]]] = {}
 
 
-def make_current(connection: Connection) -> None:
-    """From here on earlier leakcaps refuse the ledger, in the caller's transaction."""
-    connection.execute(SCHEMA.update().where(SCHEMA.c.version < VERSION).values(version=VERSION))
+def make_at_least(connection: Connection, version: int) -> None:
+    """From here on leakcaps that do not know this schema refuse the ledger, in the caller's transaction."""
+    connection.execute(SCHEMA.update().where(SCHEMA.c.version < version).values(version=version))
 
 
 def require_version(connection: Connection, label: str) -> None:
@@ -215,5 +222,5 @@ def require_version(connection: Connection, label: str) -> None:
             "now on, with caps lower by what the old one has spent."
         )
     raise LedgerError(
-        f"The ledger `{label}` has schema {found[0]}, this leakcap reads {_BEFORE} and {VERSION}. {remedy}"
+        f"The ledger `{label}` has schema {found[0]}, this leakcap reads {_BEFORE} to {VERSION}. {remedy}"
     )

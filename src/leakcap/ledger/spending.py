@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -19,12 +20,13 @@ from leakcap.ledger.details import SOURCE, STREAM
 from leakcap.ledger.opening import unused
 from leakcap.ledger.policies import meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
+from leakcap.ledger.requests import AnsweredEntry, Asked, Request
 from leakcap.ledger.state import State, append, load_state, version_of
 from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
 
-__all__ = ["LedgerSpender", "log_charged", "now"]
+__all__ = ["LedgerSpender", "log_charged", "now", "require_plain"]
 
 # Under this name the ledger logs, whichever of its files a line is from.
 _log = logging.getLogger("leakcap.ledger.ledger")
@@ -37,7 +39,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class LedgerSpender(LedgerReader):
+class LedgerSpender(LedgerReader, ABC):
     """What a release asks of a ledger; `Ledger` adds how it is opened and amended, plans, runs in several
     steps, and revisions. It spends only while the policy under which it was opened governs.
     """
@@ -67,19 +69,23 @@ class LedgerSpender(LedgerReader):
             self._uses(connection, batch, asked)
             book(connection, state, batch, asked, time, self.url)
 
-    def reserve(self, charges: Iterable[Charge], *, data: str = "") -> list[Entry]:
+    def reserve(
+        self, charges: Iterable[Charge], *, data: str = "", request: Request | None = None
+    ) -> list[Entry]:
         """Commit the spends: all of them or, with `BudgetExceeded` naming every cap passed, none.
 
         When this returns, the spend is on the disk; only then may noise be drawn. `data` names the table as
         it is now; a name that is new starts a new version of the table under the same budgets. Without a
         name the answers are not remembered. It must not be computed from the table's contents: see
         `docs/ledger.md`.
+
+        With a `request` the same entries are returned when it is asked again, and nothing is paid; an answer
+        that has left is read by `answer`. Raises `RequestReused` where its key stands for something else.
         """
         batch = batch_of(charges)
-        for charge in batch:
-            plain = STREAM not in charge.details
-            require(plain, "details", "Charge", f"leave `{STREAM}` to `reserve_stream`", STREAM)
-        require_text(data, "data", "reserve")
+        if request is not None:
+            return [one.entry for one in self.reserve_request(Asked(request, batch), data=data)[0]]
+        require_plain(batch, data)
         self._require_writable()
         with refusals_logged(batch), self._database.writing() as connection:
             state = self._governed(connection, lock=True)
@@ -87,11 +93,23 @@ class LedgerSpender(LedgerReader):
         log_charged(entries)
         return entries
 
+    @abstractmethod
+    def reserve_request(self, asked: Asked, *, data: str) -> tuple[list[AnsweredEntry], bool]:
+        """Commit what a request has to pay, or find what was committed under its key: see
+        `RequestingLedger`."""
+
     def _booked(
-        self, connection: Connection, state: State, batch: Sequence[Charge], data: str, memo: str = ""
+        self,
+        connection: Connection,
+        state: State,
+        batch: Sequence[Charge],
+        data: str,
+        memo: str = "",
+        *,
+        last: Callable[[Sequence[dict[str, Any]]], dict[str, Any]] | None = None,
     ) -> list[Entry]:
         """The batch, written in this transaction; `memo` is what it is remembered under where that is not
-        the table's state."""
+        the table's state, and `last` makes a row that follows those of the batch."""
         time = events.stamp(self._clock, state.time, self.url)
         asked = ticks_asked(batch, state)
         uses = self._uses(connection, batch, asked)
@@ -113,7 +131,8 @@ class LedgerSpender(LedgerReader):
         for account in booked.accounts:
             account.save(connection)
         versions = max(version, state.data_versions)
-        append(connection, state, rows, spent=booked.spent, data_versions=versions)
+        written = rows if last is None else [*rows, last(rows)]
+        append(connection, state, written, spent=booked.spent, data_versions=versions)
         # With a spend in the ledger no other policy can be its first any more.
         self._meanings = tags
         return [events.entry_of(row) for row in rows]
@@ -277,6 +296,14 @@ class LedgerSpender(LedgerReader):
             raise LedgerError(
                 f"Ledger `{self.url}` was opened for reading. Use `Ledger.open` to spend from it."
             )
+
+
+def require_plain(batch: Sequence[Charge], data: str) -> None:
+    """Refuse the charge of a stream, and a state's name that cannot be stored."""
+    for charge in batch:
+        plain = STREAM not in charge.details
+        require(plain, "details", "Charge", f"leave `{STREAM}` to `reserve_stream`", STREAM)
+    require_text(data, "data", "reserve")
 
 
 def log_charged(entries: Sequence[Entry]) -> None:

@@ -17,7 +17,7 @@ from leakcap.ledger.closed import CLOSING, refuse_closed
 from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import CapsInTicks, period_label, rules_read
-from leakcap.ledger.schema import ACCOUNT, EVENT, NEW_KINDS, STATE, make_current
+from leakcap.ledger.schema import ACCOUNT, EVENT, SINCE, STATE, make_at_least
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
 
 __all__ = [
@@ -112,8 +112,8 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
 def append(connection: Connection, state: State, rows: Sequence[dict[str, Any]], **changes: Any) -> None:
     """Write rows at the chain's end, and move the state on to the last of them."""
     connection.execute(EVENT.insert(), list(rows))
-    if not NEW_KINDS.isdisjoint(row["kind"] for row in rows):
-        make_current(connection)
+    if least := max(SINCE.get(row["kind"], 0) for row in rows):
+        make_at_least(connection, least)
     last = {"rows": rows[-1]["seq"], "time": rows[-1]["time"], "head": rows[-1]["hash"]}
     replace_state(connection, state, replace(state, **last, **changes))
 

@@ -7,7 +7,8 @@ from sqlalchemy import Connection
 from leakcap.ledger.accounts import batch_of, refusals_logged
 from leakcap.ledger.details import steps_paid
 from leakcap.ledger.events import entry_of
-from leakcap.ledger.spending import LedgerSpender, log_charged
+from leakcap.ledger.requesting import RequestingLedger
+from leakcap.ledger.spending import log_charged
 from leakcap.ledger.state import State
 from leakcap.ledger.streams import find_stream, stream_key
 from leakcap.ledger.values import Charge, Entry
@@ -15,7 +16,7 @@ from leakcap.ledger.values import Charge, Entry
 __all__ = ["StreamingLedger"]
 
 
-class StreamingLedger(LedgerSpender):
+class StreamingLedger(RequestingLedger):
     """What a running count asks of a ledger beside; its steps are recorded by `Ledger.mark_progress`."""
 
     def reserve_stream(self, charge: Charge) -> tuple[Entry, bool]:

@@ -7,6 +7,7 @@ from typing import NoReturn, Self
 
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.ledger import Ledger
+from leakcap.ledger.requests import Asked, Request
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.unbegun import UnbegunLedger
 from leakcap.ledger.values import Charge
@@ -43,10 +44,16 @@ class UnpaidLedger(Ledger):
         found._unbegun = unbegun
         return found
 
-    def reserve(self, charges: Iterable[Charge], *, data: str = "") -> NoReturn:
+    def reserve(
+        self, charges: Iterable[Charge], *, data: str = "", request: Request | None = None
+    ) -> NoReturn:
         """Raise what a new ledger's `reserve` would, or `NothingPaid`."""
         self._unbegun.check(charges)
         raise NothingPaid
+
+    def reserve_request(self, asked: Asked, *, data: str) -> NoReturn:
+        """The same for a request, of which a new ledger knows none."""
+        self.reserve(asked.charges)
 
     def reserve_stream(self, charge: Charge) -> NoReturn:
         """Raise what a new ledger's `reserve_stream` would, or `NothingPaid`."""

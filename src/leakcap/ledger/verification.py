@@ -18,6 +18,7 @@ from leakcap.ledger.events import owner_text, regime_of, ticks_of
 from leakcap.ledger.measured import charge_covers
 from leakcap.ledger.plan_price import proven
 from leakcap.ledger.policies import texts_of_all
+from leakcap.ledger.requested import memo_of, recorded_request
 from leakcap.ledger.revising import KINDS
 from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import plan_read
@@ -30,7 +31,7 @@ __all__ = ["proven_sums", "verify_chain"]
 
 _OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress", *KINDS)
 _SPENDING = frozenset(("reserve", "plan", "lost"))
-_KNOWN = _SPENDING | {*_OF_AN_ENTRY, *CLOSING, "amend", "admit", "continue", "restore"}
+_KNOWN = _SPENDING | {*_OF_AN_ENTRY, *CLOSING, "amend", "admit", "continue", "request", "restore"}
 """The kinds of all rows but the first, which alone opens the ledger."""
 
 
@@ -83,6 +84,8 @@ class _Seen:
         # A stream leaves step by step: it may be revised before it is released.
         self.left, self.revised = set[int](), set[int]()
         self.beside = dict[int, str]()
+        # The batch that was reserved last, while no other row follows it, and the keys of requests.
+        self.batch, self.keys = list[tuple[int, str]](), set[str]()
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Take the next row, or say what is wrong with it."""
@@ -103,6 +106,8 @@ class _Seen:
             self._refuse(expected, "speaks of an entry that is not there")
         self._require_not_past_the_end(row)
         self._count(row)
+        if row["kind"] != "reserve":
+            self.batch.clear()
         self.versions = max(self.versions, row["data_version"])
         self.seq, self.head, self.time = expected, row["hash"], row["time"]
 
@@ -154,6 +159,8 @@ class _Seen:
             self.sums.repeat(row["analyst"], row["entry"])
         elif row["kind"] == "release":
             self.left.add(row["entry"])
+        elif row["kind"] == "request":
+            self._request(row)
         elif row["kind"] in KINDS:
             self._revise(row["entry"], json.loads(row["details"]).get("replaced_by"), row["kind"])
 
@@ -164,6 +171,20 @@ class _Seen:
         if new is not None and self.beside.get(entry) != self.beside.get(new):
             self._refuse(self.seq + 1, "replaces an answer by one about another data set")
         self.revised.add(entry)
+
+    def _request(self, row: Mapping[str, Any]) -> None:
+        """A key stands for one request, which paid for the batch before it and knew valid answers beside."""
+        told = recorded_request(row)
+        if told.key in self.keys or row["memo"] != memo_of(told.key):
+            self._refuse(self.seq + 1, "is a request whose key stands for another one, or for none")
+        if told.paid and list(told.paid) != [entry for entry, _ in self.batch]:
+            self._refuse(self.seq + 1, "is a request that paid for other entries than those before it")
+        if any(analyst != told.analyst for _, analyst in self.batch[: len(told.paid)]):
+            self._refuse(self.seq + 1, "is a request that another analyst paid for")
+        known = set(told.entries) - set(told.paid)
+        if not set(told.paid) <= set(told.entries) or not known <= self.left - self.revised:
+            self._refuse(self.seq + 1, "is a request with an answer that was not valid, or not there")
+        self.keys.add(told.key)
 
     def _spend(self, row: Mapping[str, Any]) -> None:
         floor, ticks = floor_read(row["details"]), ticks_of(row)
@@ -181,6 +202,9 @@ class _Seen:
             self._refuse(self.seq + 1, "pays for a data set that was not admitted")
         if dataset:
             self.beside[self.entries] = dataset
+        if row["batch"] == row["entry"]:
+            self.batch.clear()
+        self.batch.append((row["entry"], row["analyst"]))
         if STREAM in json.loads(row["details"]):
             self.left.add(self.entries)
         slot = row["slot"]

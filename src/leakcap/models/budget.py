@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, InvalidQuery, require
-from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_once
+from leakcap.ledger import Charge, Edition, Entry, Ledger, Request, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure, tight_mutual_information
 from leakcap.ledger.measured import event_text
@@ -146,6 +146,7 @@ class FitAccount:
     edition: Edition | None = None
     source: str = ""
     same_as: int | None = None
+    request: Request | None = None
 
     @property
     def replace(self) -> bool:
@@ -215,12 +216,17 @@ class FitAccount:
             raise DataError(wrong_number(self.policy))
 
     def answered(
-        self, fit: Charge, draw: Callable[[Entry], Floats], *, data: str = "", fresh: bool = False
+        self,
+        fit: Charge,
+        draw: Callable[[Entry], Floats],
+        *,
+        data: str = "",
+        fresh: bool = False,
     ) -> FitAnswer:
         """What the ledger remembers of this very fit, for free; or else reserve, draw, record.
 
         `data` names the state of the table; without a name nothing is remembered. What fails after the
-        reservation stays spent.
+        reservation stays spent. Where the account has a `request` all of this happens once.
         """
 
         def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Floats, Any]]]:
@@ -230,7 +236,9 @@ class FitAccount:
 
             return compute
 
-        (paid,) = answer_once(self.ledger, [fit], prepare, data=data, analyst=self.analyst, fresh=fresh)
+        (paid,) = answer_once(
+            self.ledger, [fit], prepare, data=data, analyst=self.analyst, fresh=fresh, request=self.request
+        )
         if paid.computed is None:
             known = np.array(paid.answer.values, dtype=np.float64)
             return FitAnswer(paid.answer.entry, known, repeated=True)

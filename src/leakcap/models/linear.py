@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import InvalidParameter, require
+from leakcap.ledger import Request
 from leakcap.models.budget import FitAccount, FitAnswer, asked_of, check_epsilon
 from leakcap.models.examples import Examples
 from leakcap.models.integers import exact_products
@@ -76,17 +77,20 @@ class LinearRegression(PrivateModel):
         target: str,
         where: str | None = None,
         fresh: bool = False,
+        request: Request | None = None,
     ) -> Self:
         """Fit to a table behind a policy: one aggregate in its engine, whatever its size; paid by its ledger.
 
         The table's policy and ledger count, not the model's. A unit may have several rows, bounded as the
         policy says. Rows with a missing value are left out, unless the policy has a `fill` for it. The same
-        fit about the same state of the table is repeated from the ledger for free, unless `fresh`.
+        fit about the same state of the table is repeated from the ledger for free, unless `fresh`; with a
+        `request` it is paid for once, however often it is asked.
         """
         self._check()
         query = MomentQuery(table.policy, [*features, target], where)
         plan = Moments.plan(query.bounds, table.policy, epsilon=self.epsilon, delta=self.delta)
-        account, engine = FitAccount.of_table(table, self.analyst, self.slot), table.engine
+        account = replace(FitAccount.of_table(table, self.analyst, self.slot), request=request)
+        engine = table.engine
         # Written out before the commit, so that nothing after it can fail because of the query.
         statement = query.statement(plan, engine, table.ledger.seed)
         query.check(engine)

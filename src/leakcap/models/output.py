@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import require
-from leakcap.ledger import Entry, Spend
+from leakcap.ledger import Entry, Request, Spend
 from leakcap.models.ball_ridge import BallRidge
 from leakcap.models.budget import FitAccount, asked_of, check_epsilon, gaussian_spend, pure_spend
 from leakcap.models.examples import Examples, Rows
@@ -96,6 +96,7 @@ class RidgeRegression(PrivateModel):
         target: str,
         where: str | None = None,
         fresh: bool = False,
+        request: Request | None = None,
     ) -> Self:
         """Fit to a table behind a policy, which with its ledger counts instead of the model's.
 
@@ -108,7 +109,7 @@ class RidgeRegression(PrivateModel):
             row_norm=up(math.sqrt(len(features) + 1.0)), target_bound=1.0
         )
         inner._check()
-        inner._run(account, _with_constant(examples), fresh=fresh)
+        inner._run(replace(account, request=request), _with_constant(examples), fresh=fresh)
         kept = {name: value for name, value in vars(inner).items() if name.endswith("_")}
         vars(self).update(kept)
         scaling, theta = examples.scaling, inner.coef_

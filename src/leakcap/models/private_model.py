@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
 from leakcap.errors import require
-from leakcap.ledger import Ledger, Spend
+from leakcap.ledger import Ledger, Request, Spend
 from leakcap.models.budget import FitAccount, FitAnswer
 from leakcap.models.estimator import Estimator
 from leakcap.models.examples import Examples, of_arrays, of_table
@@ -62,17 +62,18 @@ class PrivateModel(Estimator, ABC):
         target: str,
         where: str | None = None,
         fresh: bool = False,
+        request: Request | None = None,
     ) -> Self:
         """Fit to a table behind a policy, which with its ledger counts instead of the model's.
 
         Rows come from its engine, bounded as the policy says. Features, and a target that is a number, are
         scaled by their bounds to [−1, 1], and the model's parameters are in these units; what it has found is
         told in the columns' units. The same fit to the same state of the table is repeated from the ledger
-        for free, unless `fresh`.
+        for free, unless `fresh`. With a `request` a fit is paid for once, however often it is asked.
         """
         self._check()
         account, examples = self._behind(table, features, target, where)
-        return self._run(account, examples, fresh=fresh)
+        return self._run(replace(account, request=request), examples, fresh=fresh)
 
     @abstractmethod
     def _check(self) -> None:

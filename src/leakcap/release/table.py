@@ -16,7 +16,7 @@ from leakcap.errors import (
     InvalidQuery,
     require,
 )
-from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, Paid, answer_once
+from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, Paid, Request, answer_once
 from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
@@ -285,19 +285,29 @@ class PrivateTable(Asking):
             raise InvalidQuery("Nothing was released yet: there is nothing to state.")
         return statement_of(exposure_so_far(entries, self.policy))
 
-    def release(self, queries: Sequence[Query], *, fresh: bool = False) -> list[Release]:
+    def release(
+        self, queries: Sequence[Query], *, fresh: bool = False, request: Request | None = None
+    ) -> list[Release]:
         """Answer all of the queries, or none.
 
         What was answered before is repeated for free; `fresh` draws new noise and pays again. Raises
         `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent; or a `DataError` that says that
         the spend stays, when the engine fails after the commit.
+
+        Asked again with the same `request`, they are answered as they were, `fresh` ones too, and cost
+        nothing: see `docs/ledger.md`. Raises `RequestReused` where its key stands for something else.
         """
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
-        return self.release_with(queries, (), fresh=fresh)[0]
+        return self.release_with(queries, (), fresh=fresh, request=request)[0]
 
     def release_with(
-        self, queries: Sequence[Query], beside: Sequence[Beside[T]], *, fresh: bool = False
+        self,
+        queries: Sequence[Query],
+        beside: Sequence[Beside[T]],
+        *,
+        fresh: bool = False,
+        request: Request | None = None,
     ) -> tuple[list[Release], list[Paid[T]]]:
         """Answer all of the queries and what is asked beside them, in one commit, or none. Raises as
         `release` does."""
@@ -315,8 +325,10 @@ class PrivateTable(Asking):
 
         def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Any, Any]]]:
             own = [i for i in places if i < len(steps)]
-            others = [beside[i - len(steps)].prepare() for i in places[len(own) :]]
-            answered = self._prepare([steps[i] for i in own], [charges[i] for i in own]) if own else None
+            known = request is not None and self.ledger.request(request.key) is not None
+            others = [beside[i - len(steps)].prepare(paid=known) for i in places[len(own) :]]
+            mine = [charges[i] for i in own if not known]
+            answered = self._prepare([steps[i] for i in own], mine) if own else None
 
             def read(entries: Sequence[Entry]) -> tuple[list[tuple[Any, Any]], list[Any]]:
                 first = answered(entries[: len(own)]) if answered is not None else []
@@ -331,7 +343,13 @@ class PrivateTable(Asking):
 
         try:
             paid = answer_once(
-                self.ledger, everything, prepare, data=data, analyst=self._analyst, fresh=fresh
+                self.ledger,
+                everything,
+                prepare,
+                data=data,
+                analyst=self._analyst,
+                fresh=fresh,
+                request=request,
             )
         except BudgetExceeded as error:
             raise error.saying(f"{error}{self._asked_before(everything, data)}") from None
@@ -352,14 +370,16 @@ class PrivateTable(Asking):
     def _prepare(
         self, steps: Sequence[tuple[Plan, Price]], charges: Sequence[Charge]
     ) -> Callable[[Sequence[Entry]], list[tuple[Release, Any]]]:
-        """Whatever may still be refused; then what reads the table and draws noise, once it is paid."""
+        """Whatever may still be refused; then what reads the table and draws noise, once it is paid.
+        `charges` are those that have not been."""
         plans = [plan for plan, _ in steps]
         # Written out before the commit, so that nothing after it can fail because of the query.
         least = min(self.policy.caps.each_person or (), default=None)
         scans = self._scans(plans, [least] * len(steps))
         if self.policy.neighbours == "replace-one":
             # A refusal should not wait for the count; the commit asks again, and for good.
-            self.ledger.check(charges)
+            if charges:
+                self.ledger.check(charges)
             self.check_units()
 
         def compute(entries: Sequence[Entry]) -> list[tuple[Release, Any]]:

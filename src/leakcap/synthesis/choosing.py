@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.ledger import Charge, Ledger, Paid, Spend
+from leakcap.ledger import Charge, Ledger, Paid, Request, Spend
 from leakcap.mechanism import Exponential
 from leakcap.release import PrivateTable
 from leakcap.release.asking.beside import Beside
@@ -58,6 +58,7 @@ def release_chosen_tables(
     *,
     fresh: bool = False,
     source: ByteSource = system_bytes,
+    request: Request | None = None,
 ) -> ChosenTables:
     """So many of a question's tables of two columns, or of three, chosen where a fitted law is farthest from
     them. With a table of three columns its margins of two are released, where they have not been.
@@ -76,7 +77,7 @@ def release_chosen_tables(
     (('a', 'b'),)
     """
     beside = ChoiceBeside(table, TableChoice.of(question, table.policy, rounds), source)
-    (paid,) = table.release_with([], [beside], fresh=fresh)[1]
+    (paid,) = table.release_with([], [beside], fresh=fresh, request=request)[1]
     return beside.released(paid)
 
 
@@ -120,12 +121,13 @@ class ChoiceBeside(Beside[_Answer]):
             analyst=table.analyst, edition=table.edition, source=table.named, same_as=same_as
         )
 
-    def prepare(self) -> Callable[[], dict[Places, Integers]]:
+    def prepare(self, *, paid: bool = False) -> Callable[[], dict[Places, Integers]]:
         """What reads the counts, written out before the commit."""
         planned, engine, ledger = self._choice.planned, self._table.engine, self._table.ledger
         statements = statements_of_tables(planned, engine, ledger.seed)
         if planned.plan.replace:
-            ledger.check([self.charge])
+            if not paid:
+                ledger.check([self.charge])
             self._table.check_units()
         return lambda: counts_of(planned, statements, engine)
 

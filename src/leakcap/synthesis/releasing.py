@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from leakcap.ledger import Request
 from leakcap.release import PrivateTable
 from leakcap.release.asking.beside import Beside
 from leakcap.sampling import ByteSource, system_bytes
@@ -22,6 +23,7 @@ def release_for_file(
     *,
     fresh: bool = False,
     source: ByteSource = system_bytes,
+    request: Request | None = None,
 ) -> tuple[ReleasedTables, ReleasedTables | None]:
     """The tables of a file, chosen ones too, and those of its `regression` where that has a price of its own.
 
@@ -46,5 +48,5 @@ def release_for_file(
         first = TablesBeside(table, question.planned(table.policy), source)
     second = None if regression is None else TablesBeside(table, regression.planned(table.policy), source)
     beside: list[Beside[Any]] = [first, *([] if second is None else [second])]
-    paid = table.release_with([], beside, fresh=fresh)[1]
+    paid = table.release_with([], beside, fresh=fresh, request=request)[1]
     return first.released(paid[0]), None if second is None else second.released(paid[1])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakcap.ledger import Ledger, Paid
+from leakcap.ledger import Ledger, Paid, Request
 from leakcap.release import PrivateTable, Query, Release
 from leakcap.release.asking.beside import Beside
 from leakcap.sampling import ByteSource, system_bytes
@@ -28,8 +28,10 @@ def release_tables(
     *,
     fresh: bool = False,
     source: ByteSource = system_bytes,
+    request: Request | None = None,
 ) -> ReleasedTables:
     """The tables of a question, for one charge; for free where the ledger knows the answer, unless `fresh`.
+    With a `request` they are paid for once, however often they are asked.
 
     Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent.
 
@@ -43,7 +45,7 @@ def release_tables(
     >>> bool(abs(both.values.sum(axis=0) - wards.values).max() < 1e-9), wards.half_width < 60
     (True, True)
     """
-    (found,) = release_workloads(table, (), (question,), fresh=fresh, source=source)[1]
+    (found,) = release_workloads(table, (), (question,), fresh=fresh, source=source, request=request)[1]
     return found
 
 
@@ -54,13 +56,14 @@ def release_workloads(
     *,
     fresh: bool = False,
     source: ByteSource = system_bytes,
+    request: Request | None = None,
 ) -> tuple[list[Release], list[ReleasedTables]]:
     """Queries, and the tables of each question for one charge, all in one commit or none.
 
     Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent.
     """
     beside = [TablesBeside(table, question.planned(table.policy), source) for question in questions]
-    releases, paid = table.release_with(queries, beside, fresh=fresh)
+    releases, paid = table.release_with(queries, beside, fresh=fresh, request=request)
     return releases, [one.released(own) for one, own in zip(beside, paid, strict=True)]
 
 
@@ -99,13 +102,14 @@ class TablesBeside(Beside[dict[Places, Integers]]):
             planned, analyst=table.analyst, edition=table.edition, source=table.named, same_as=same_as
         )
 
-    def prepare(self) -> Callable[[], dict[Places, Integers]]:
+    def prepare(self, *, paid: bool = False) -> Callable[[], dict[Places, Integers]]:
         """What reads the counts, written out before the commit: nothing after it fails because of the
         question."""
         planned, engine, ledger = self._planned, self._table.engine, self._table.ledger
         statements = statements_of_tables(planned, engine, ledger.seed)
         if planned.plan.replace:
-            ledger.check([self.charge])
+            if not paid:
+                ledger.check([self.charge])
             self._table.check_units()
         return lambda: counts_of(planned, statements, engine)
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.database import absent, connect
-from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, make_current, require_version
+from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, SINCE, make_at_least, require_version
 
 __all__ = ["copied", "emptied", "knows", "require_ledger_name", "standing"]
 
@@ -42,7 +42,8 @@ def require_ledger_name(place: str, what: str) -> None:
 
 
 def copied(source: Connection, target: Connection) -> None:
-    """Copy every table but the schema's version into the tables of an empty ledger."""
+    """Copy every table into the tables of an empty ledger, whose schema is the later one of both."""
+    make_at_least(target, source.execute(select(SCHEMA.c.version)).scalar_one())
     for table in METADATA.sorted_tables:
         if table is SCHEMA:
             continue
@@ -52,8 +53,8 @@ def copied(source: Connection, target: Connection) -> None:
 
 
 def emptied(connection: Connection) -> None:
-    """Take everything out of a ledger, in the caller's transaction. What comes in is of today's schema."""
-    make_current(connection)
+    """Take everything out of a ledger, in the caller's transaction. What comes in has rows of custody."""
+    make_at_least(connection, SINCE["restore"])
     for table in METADATA.sorted_tables:
         if table is not SCHEMA:
             connection.execute(table.delete())

@@ -19,8 +19,9 @@ class Beside(ABC, Generic[T]):
     charge: Charge
 
     @abstractmethod
-    def prepare(self) -> Callable[[], Any]:
-        """Whatever may still be refused; then what reads the table, once it is paid.
+    def prepare(self, *, paid: bool = False) -> Callable[[], Any]:
+        """Whatever may still be refused; then what reads the table, once it is paid. Where it is `paid` for
+        already, no cap refuses it.
 
         All that is paid for together is read in one state of the table, which a server keeps for it: what
         takes long without reading is left to `finished`.

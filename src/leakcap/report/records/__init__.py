@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         FittedRecord,
         ReleaseRecord,
     )
+    from leakcap.report.records.requests import RequestRecord
     from leakcap.report.records.revisions import RevisedRecord, RevisionRecord, revision_lines
     from leakcap.report.records.versions import (
         SaidSameRecord,
@@ -103,6 +104,7 @@ __all__ = [
     "ReleasedRecord",
     "RepairRecord",
     "ReportRecord",
+    "RequestRecord",
     "RestoreRecord",
     "RevisedRecord",
     "RevisionRecord",
@@ -165,6 +167,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.report.records.audits": ("AuditRecord", "ClaimRecord"),
         "leakcap.report.records.channels": ("ChannelRecord", "DaleniusRecord", "MeasureRecord"),
         "leakcap.report.records.conversions": ("ConvertRecord",),
+        "leakcap.report.records.requests": ("RequestRecord",),
         "leakcap.report.records.revisions": ("RevisedRecord", "RevisionRecord", "revision_lines"),
         "leakcap.report.records.versions": (
             "SaidSameRecord",

@@ -23,6 +23,7 @@ from leakcap.release import Policy
 from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
 from leakcap.report.records.custody import CustodyRecord, DatasetRecord, LedgerAnchorRecord
+from leakcap.report.records.requests import RequestRecord
 from leakcap.report.records.revisions import RevisionRecord
 from leakcap.report.records.versions import VersionRecord
 from leakcap.statement import Statement
@@ -265,3 +266,4 @@ class ExportRecord(Record):
     amendments: tuple[AmendmentRecord, ...] = ()
     revisions: tuple[RevisionRecord, ...] = ()
     custody: tuple[CustodyRecord, ...] = ()
+    requests: tuple[RequestRecord, ...] = ()

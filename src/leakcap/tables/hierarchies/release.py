@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.errors import InvalidPolicy
-from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_once
+from leakcap.ledger import Charge, Edition, Entry, Ledger, Request, Spend, answer_once
 from leakcap.ledger.details import EXACT_TOTALS
 from leakcap.ledger.measured import composed
 from leakcap.release import Policy, PrivateTable
@@ -41,8 +41,10 @@ def release_hierarchy(
     *,
     fresh: bool = False,
     source: ByteSource = system_bytes,
+    request: Request | None = None,
 ) -> ReleasedHierarchy:
-    """The counts of a tree, for one charge; for free where the ledger knows the answer, unless `fresh`.
+    """The counts of a tree, for one charge; for free where the ledger knows the answer, unless `fresh`. With
+    a `request` it is paid for once, however often it is asked.
 
     Raises `InvalidQuery`, `DataError` or `BudgetExceeded` with nothing spent.
 
@@ -74,7 +76,8 @@ def release_hierarchy(
         statements = statements_of_tables(planned.leaves, engine, ledger.seed)
         order = planned.order
         if planned.plan.replace:
-            ledger.check([charge])
+            if request is None or ledger.request(request.key) is None:
+                ledger.check([charge])
             table.check_units()
 
         def compute(_: Sequence[Entry]) -> list[tuple[Noisy, Any]]:
@@ -84,7 +87,15 @@ def release_hierarchy(
 
         return compute
 
-    (paid,) = answer_once(ledger, [charge], prepare, data=table.state(), analyst=table.analyst, fresh=fresh)
+    (paid,) = answer_once(
+        ledger,
+        [charge],
+        prepare,
+        data=table.state(),
+        analyst=table.analyst,
+        fresh=fresh,
+        request=request,
+    )
     noisy = _levels(planned, paid.answer.values) if paid.computed is None else paid.computed
     return ReleasedHierarchy(planned, noisy, charge.spend, paid.answer.entry, paid.computed is None)
 
