@@ -34,7 +34,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("models", "audit", "owner", "tables"),
     ("attack", "choosing", "running", "synthesis"),
     ("report",),
-    ("web",),
+    ("wire",),
+    ("client", "web"),
     ("service",),
     ("cli",),
 )
@@ -112,7 +113,13 @@ SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("asking",),
         ("sql",),
     ),
-    "service": (("store",), ("identity",), ("authorization",)),
+    "service": (
+        ("configuration", "requests", "store"),
+        ("engine", "identity"),
+        ("authorization",),
+        ("api",),
+        ("running",),
+    ),
     "web": (("figures", "reading", "serving"), ("pages", "choosing", "channels", "releasing")),
 }
 """Of the large rooms what lies above what; what is not named lies above all of it."""

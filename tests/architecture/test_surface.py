@@ -136,7 +136,7 @@ ROOMS: dict[str, str] = {
         tradeoff_curve
     """,
 }
-PRIVATE = {"choosing", "cli", "numeric", "sampling", "service", "web"}
+PRIVATE = {"choosing", "cli", "numeric", "sampling", "service", "web", "wire"}
 """Rooms in which nothing is public, though their modules lend each other names."""
 PAGE = Path(__file__).parents[2] / "docs" / "stable.md"
 

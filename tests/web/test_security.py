@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import leakcap.web.app
-import leakcap.web.serving.guard
+import leakcap.web.serving.arriving
 from leakcap.errors import InvalidParameter
 from leakcap.web import Settings, create_app
 from leakcap.web.choosing import choose_epsilon, epsilon, office_method
@@ -207,7 +207,7 @@ def test_a_body_has_a_size(keys: Keys) -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakcap.web.serving.guard, "_BODY_SECONDS", 0.05)
+    monkeypatch.setattr(leakcap.web.serving.arriving, "_BODY_SECONDS", 0.05)
     headers = [
         (b"host", b"127.0.0.1"),
         (b"origin", b"http://127.0.0.1"),

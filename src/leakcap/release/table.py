@@ -17,6 +17,7 @@ from leakcap.errors import (
     require,
 )
 from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, Paid, Request, answer_once
+from leakcap.ledger.chain import require_text
 from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
@@ -222,6 +223,17 @@ class PrivateTable(Asking):
         """Who asks."""
         return self._analyst
 
+    def asked_by(self, analyst: str) -> Self:
+        """The same table, asked by somebody else: whoever answers for many people opens it once.
+
+        It shares data, engine and ledger with this one, which stays the owner of what it opened.
+        """
+        require_text(analyst, "analyst", "asked_by")
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other._analyst, other._own_ledger = analyst, False
+        return other
+
     @property
     def edition(self) -> Edition | None:
         """What the answers are published as."""
@@ -297,9 +309,17 @@ class PrivateTable(Asking):
         Asked again with the same `request`, they are answered as they were, `fresh` ones too, and cost
         nothing: see `docs/ledger.md`. Raises `RequestReused` where its key stands for something else.
         """
+        return Shown(one for one, _ in self.release_recorded(queries, fresh=fresh, request=request))
+
+    def release_recorded(
+        self, queries: Sequence[Query], *, fresh: bool = False, request: Request | None = None
+    ) -> list[tuple[Release, int]]:
+        """Answer all of the queries, or none: each with the number of its entry in the ledger. Raises as
+        `release` does."""
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
-        return self.release_with(queries, (), fresh=fresh, request=request)[0]
+        found, paid = self._released(queries, (), fresh, request)
+        return [(one, each.answer.entry) for one, each in zip(found, paid, strict=True)]
 
     def release_with(
         self,
@@ -311,6 +331,14 @@ class PrivateTable(Asking):
     ) -> tuple[list[Release], list[Paid[T]]]:
         """Answer all of the queries and what is asked beside them, in one commit, or none. Raises as
         `release` does."""
+        found, paid = self._released(queries, beside, fresh, request)
+        return found, paid[len(found) :]
+
+    def _released(
+        self, queries: Sequence[Query], beside: Sequence[Beside[T]], fresh: bool, request: Request | None
+    ) -> tuple[list[Release], list[Paid[Any]]]:
+        """The answers to the queries, and what was paid for them and, after that, for what was asked beside
+        them."""
         if self.policy.fingerprint() != self._fingerprint:
             raise InvalidPolicy(
                 "The policy was changed after the table was opened under it. Open the table anew."
@@ -357,7 +385,7 @@ class PrivateTable(Asking):
             from_ledger(*step, one.answer) if one.computed is None else one.computed
             for step, one in zip(steps, paid[: len(steps)], strict=True)
         )
-        return found, paid[len(steps) :]
+        return found, paid
 
     def _fitting(self, queries: Sequence[Query]) -> list[Plan]:
         """The plans, of which each can be answered with the columns that the data has."""

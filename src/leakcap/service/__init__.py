@@ -1,4 +1,10 @@
-"""The curator: a service that people ask, each under a verified name, while only the owner holds the data.
+"""The curator: a service that many people ask, while nobody but the owner holds the data.
 
-Importing its parts needs `pip install 'leakcap[curator]'`.
+configuration   what the owner writes, `curator.toml`
+store           people, tokens, grants, jobs and acts of administration
+identity        who asks, verified
+authorization   who may do what, to which data set
+engine          the processes that alone open data and ledgers
+api             what is asked over HTTP, `/v1`
+running         the supervisor: sockets, processes, what is checked at the start
 """

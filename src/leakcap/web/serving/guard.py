@@ -8,24 +8,29 @@ another site.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import html
-import ipaddress
 import os
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from leakcap.web.serving.arriving import (
+    host_name,
+    is_address,
+    replayed,
+    single_headers,
+    whole_body,
+    with_headers,
+)
 from leakcap.web.serving.settings import Settings, is_loopback
 
 __all__ = ["HEADERS", "MOST_BODY", "Guard", "Keys"]
 
 MOST_BODY = 512 * 1024
-_BODY_SECONDS = 10.0
 _OPEN = ("/enter", "/static/")
 _SAFE = ("GET", "HEAD")
 _MOST_ENTRY = 4 * 1024
@@ -34,10 +39,6 @@ _FORM = re.compile(
     r"(?:application/x-www-form-urlencoded|multipart/form-data; ?boundary=[^;]{1,80})(?:; ?charset=utf-8)?",
     re.IGNORECASE,
 )
-
-# A name, or an address of version 6 in brackets, and a port: nothing else, however a browser would read it.
-_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z][0-9A-Za-z._-]{0,252}))(?::([0-9]{1,5}))?")
-_MOST_PORT = 65535
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -97,12 +98,12 @@ class Guard:
             return
         if scope["type"] != "http":
             return
-        headers = _single(scope)
+        headers = single_headers(scope)
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _refuse(send, *refusal, head=scope["method"] == "HEAD")
             return
-        body = await _body(receive, headers.get("content-length", "0"))
+        body = await whole_body(receive, headers.get("content-length", "0"), MOST_BODY)
         if isinstance(body, tuple):
             await _refuse(send, *body, head=False)
             return
@@ -110,7 +111,7 @@ class Guard:
             await _refuse(send, 413, "That is no token.", head=False)
             return
         try:
-            await self._app(scope, _replay(body, receive), _with_headers(send))
+            await self._app(scope, replayed(body, receive), with_headers(send, HEADERS))
         except Exception:
             # The answer has been given. A traceback in the server's log might hold data.
             if os.environ.get("LEAKCAP_DEBUG"):
@@ -139,14 +140,8 @@ class Guard:
         return None
 
     def _is_ours(self, host: str) -> bool:
-        found = _HOST.fullmatch(host)
-        if found is None or int(found[3] or 0) > _MOST_PORT:
-            return False
-        name = (found[1] or found[2]).lower()
-        address = _is_address(name)
-        if (found[1] is not None) != (address and ":" in name):
-            return False
-        return name in self._names or (self._any_address and address)
+        name = host_name(host)
+        return name is not None and (name in self._names or (self._any_address and is_address(name)))
 
 
 def _followed(headers: Mapping[str, str]) -> bool:
@@ -160,72 +155,6 @@ def _names(settings: Settings) -> frozenset[str]:
     if is_loopback(settings.host) or settings.host in ("0.0.0.0", "::", ""):
         names |= {"localhost", "127.0.0.1", "::1"}
     return frozenset(names | {settings.host.lower()}) - {"", "0.0.0.0", "::"}
-
-
-def _is_address(name: str) -> bool:
-    # A rebound name is a name: an address in the Host header cannot be one.
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _single(scope: Scope) -> dict[str, str]:
-    """Headers by name; one that comes twice counts as not there, host included."""
-    found: dict[str, str] = {}
-    twice: set[str] = set()
-    for raw, value in scope["headers"]:
-        name = raw.decode("latin-1").lower()
-        twice |= {name} if name in found else set()
-        found[name] = value.decode("latin-1")
-    return {name: value for name, value in found.items() if name not in twice}
-
-
-async def _body(receive: Receive, length: str) -> bytes | tuple[int, str]:
-    """The whole body, or why it was not taken."""
-    too_much = 413, f"That is more than {MOST_BODY // 1024} KiB. Send less."
-    if not length.isascii() or not length.isdigit() or len(length) > 12 or int(length) > MOST_BODY:
-        return too_much
-    parts: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            while True:
-                message = await receive()
-                if message["type"] != "http.request":
-                    return 400, "The request ended before it was whole."
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > MOST_BODY:
-                    return too_much
-                if not message.get("more_body", False):
-                    return b"".join(parts)
-    except TimeoutError:
-        return 408, "The request took too long to arrive."
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    left = [body]
-
-    async def once() -> Message:
-        if left:
-            return {"type": "http.request", "body": left.pop(), "more_body": False}
-        return await receive()
-
-    return once
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            given = list(message.get("headers", []))
-            names = {name.lower() for name, _ in given}
-            extra = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in names]
-            message = {**message, "headers": given + extra}
-        await send(message)
-
-    return sending
 
 
 def _marked(reason: str) -> str:

@@ -1,0 +1,1 @@
+"""The curator over HTTP: `/v1`."""

@@ -1,0 +1,106 @@
+"""The curator as an ASGI application: routes behind their guard."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp
+
+import leakcap
+from leakcap.service.api.curator import Curator
+from leakcap.service.api.dataset_routes import dataset_routes
+from leakcap.service.api.guard import CuratorGuard
+from leakcap.service.api.identity_routes import identity_routes
+from leakcap.service.api.job_routes import job_routes
+from leakcap.service.api.owner_routes import owner_routes
+from leakcap.service.api.rates import Rates
+from leakcap.service.api.refusing import PROBLEMS, refusals
+from leakcap.service.engine.calling import EngineFailed
+from leakcap.web.serving.settings import is_loopback
+
+__all__ = ["create_curator", "host_names", "openapi_of"]
+
+TIMED = ("/releases",)
+"""Addresses whose answers were computed from data, which leave on the clock."""
+
+
+def create_curator(curator: Curator) -> ASGIApp:
+    """The application of one web worker."""
+    app = _routes(curator)
+    configuration = curator.configuration
+    return CuratorGuard(
+        app,
+        names=host_names(configuration.origin, configuration.address[0]),
+        most=configuration.limits.body_kib * 1024,
+        tick=configuration.tick,
+        timed=TIMED,
+        rates=Rates(configuration.limits.requests_per_minute),
+        observe=curator.metrics.observe,
+    )
+
+
+def openapi_of(curator: Curator) -> dict[str, Any]:
+    """The document that describes the interface (OpenAPI 3.1)."""
+    return _routes(curator).openapi()
+
+
+def host_names(origin: str, host: str) -> frozenset[str]:
+    """Under which host names the curator is asked for.
+
+    >>> sorted(host_names("https://curator.example.org", "127.0.0.1"))
+    ['127.0.0.1', '::1', 'curator.example.org', 'localhost']
+    """
+    names = {urlsplit(origin).hostname or "", host}
+    if is_loopback(host):
+        names |= {"localhost", "127.0.0.1", "::1"}
+    return frozenset(names - {"", "0.0.0.0", "::"})
+
+
+def _routes(curator: Curator) -> FastAPI:
+    app = FastAPI(
+        title="leakcap curator",
+        version="1",
+        description="Private answers under durable caps. Amounts of information are in nats.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        responses=PROBLEMS,
+        separate_input_output_schemas=False,
+        redirect_slashes=False,
+    )
+    refusals(app)
+
+    for made in (identity_routes, dataset_routes, job_routes, owner_routes):
+        app.include_router(made(curator))
+    _monitored(app, curator)
+    return app
+
+
+def _monitored(app: FastAPI, curator: Curator) -> None:
+    @app.get("/healthz", tags=["monitoring"])
+    def alive() -> dict[str, str]:
+        """This worker answers."""
+        return {"status": "alive", "version": leakcap.__version__}
+
+    @app.get("/readyz", tags=["monitoring"])
+    def ready() -> Response:
+        """Store and engine answer."""
+        try:
+            curator.store.pauses.list()
+            for dataset in curator.configuration.data:
+                curator.engine.call("check", dataset, "")
+        except (EngineFailed, leakcap.errors.LeakcapError):
+            return JSONResponse({"status": "not ready"}, 503)
+        return JSONResponse({"status": "ready"})
+
+    @app.get("/metrics", tags=["monitoring"], response_class=PlainTextResponse)
+    def metrics(request: Request) -> Response:
+        """Numbers of requests, for this machine alone."""
+        near = request.client is None or is_loopback(request.client.host)
+        forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
+        if not near or forwarded:
+            return PlainTextResponse("Only from the curator's own machine.", 403)
+        return PlainTextResponse(curator.metrics.text())

@@ -1,0 +1,68 @@
+"""What every route needs: who asks, what they may, and the way to store and engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+
+from leakcap.service.api.metrics import Metrics
+from leakcap.service.authorization import Action, require
+from leakcap.service.configuration import Configuration
+from leakcap.service.engine.calling import EngineClient
+from leakcap.service.identity.authenticate import Bearer, Credentials, authenticate
+from leakcap.service.identity.principal import Principal
+from leakcap.service.identity.providers import Providers
+from leakcap.service.store.errors import StateConflict
+from leakcap.service.store.grants import Grant
+from leakcap.service.store.store import Store
+
+__all__ = ["Curator"]
+
+
+@dataclass(frozen=True)
+class Curator:
+    """One web worker's view: configuration, store, engine and providers."""
+
+    configuration: Configuration
+    store: Store
+    engine: EngineClient
+    providers: Providers
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def who(self, request: Request) -> Principal:
+        """Who asks, by the header `Authorization`. Raises `Unauthenticated`."""
+        return self.known(request, _bearer(request))
+
+    def known(self, request: Request, credentials: Credentials | None) -> Principal:
+        """Who presents these credentials; noted for the log."""
+        principal = authenticate(credentials, self.store, self.providers, self.store.clock())
+        request.state.who = principal.subject
+        return principal
+
+    def grants(self, principal: Principal) -> tuple[Grant, ...]:
+        """The roles of who asks."""
+        return self.store.grants.of(principal.subject)
+
+    def allow(self, principal: Principal, action: Action, dataset: str | None = None) -> None:
+        """Raise `Forbidden` or `NotFound` unless this is allowed."""
+        require(principal, self.grants(principal), action, dataset)
+        if dataset is not None and dataset not in self.configuration.data:
+            # Who has a role in a data set that is no longer served is told the same as who has none.
+            require(principal, (), action, dataset)
+
+    def ask(self, operation: str, principal: Principal, dataset: str, body: Any = None, **more: Any) -> Any:
+        """What the engine says to this person."""
+        return self.engine.call(operation, dataset, principal.subject, body, **more)
+
+    def require_open(self, dataset: str) -> None:
+        """Raise `StateConflict` where the owner paused the data set."""
+        pause = self.store.pauses.of(dataset)
+        if pause is not None:
+            raise StateConflict(f"The data set `{dataset}` is paused: {pause.reason}. Ask again later.")
+
+
+def _bearer(request: Request) -> Credentials | None:
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    return Bearer(text.strip()) if scheme.lower() == "bearer" and text.strip() else None

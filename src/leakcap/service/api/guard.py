@@ -1,0 +1,176 @@
+"""What stands before every route: host, size, kind of body, number of the request, headers, and the clock.
+
+A name that is not the curator's is refused, so that no page of another site reaches it under a rebound name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leakcap.service.api.rates import Rates, TooManyRequests
+from leakcap.service.api.ticks import rung
+from leakcap.web.serving.arriving import host_name, replayed, single_headers, whole_body, with_headers
+from leakcap.web.serving.guard import HEADERS
+from leakcap.wire import PREFIX
+
+__all__ = ["CuratorGuard", "problem_of"]
+
+_log = logging.getLogger("leakcap.curator")
+_METHODS = ("GET", "HEAD", "POST", "DELETE")
+_JSON = ("application/json", "application/json; charset=utf-8")
+_MONITORED = ("/healthz", "/readyz", "/metrics")
+
+
+def problem_of(status: int, kind: str, title: str, detail: str) -> dict[str, object]:
+    """Problem details (RFC 9457) of what the guard itself refuses.
+
+    >>> problem_of(404, "not-found", "Not found", "There is no such address.")["type"]
+    'urn:leakcap:problem:not-found'
+    """
+    return {"type": f"{PREFIX}{kind}", "title": title, "status": status, "detail": detail}
+
+
+class CuratorGuard:
+    """The ASGI application with the guard before it; `timed` are the endings of addresses that answer on the
+    clock, `names` the host names under which the curator is asked for."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        names: frozenset[str],
+        most: int,
+        tick: float,
+        timed: tuple[str, ...],
+        rates: Rates,
+        observe: Callable[[str, str, int, float], None],
+    ) -> None:
+        self._app, self._names, self._most, self._tick, self._timed = app, names, most, tick, timed
+        self._rates, self._observe = rates, observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or say why not."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        arrived = time.monotonic()
+        number = secrets.token_hex(8)
+        scope.setdefault("state", {})["request"] = number
+        outgoing = self._noting(with_headers(send, {**HEADERS, "x-request-id": number}), scope, arrived)
+        headers = single_headers(scope)
+        refusal = self._refusal(scope, headers) or self._too_many(scope, headers)
+        if refusal is not None:
+            await _refuse(outgoing, *refusal)
+            return
+        body = await whole_body(receive, headers.get("content-length", "0"), self._most)
+        if isinstance(body, tuple):
+            await _refuse(outgoing, body[0], "too-much", "Not taken", body[1])
+            return
+        timed = scope["method"] == "POST" and scope["path"].endswith(self._timed)
+        leaving = self._on_the_clock(outgoing, arrived) if timed else outgoing
+        started = [False]
+        try:
+            await self._app(scope, replayed(body, receive), _started(leaving, started))
+        except Exception as error:
+            # Never its text: it could hold a value.
+            _log.error("request %s failed: %s", number, _where(error))
+            if not started[0]:
+                detail = "What failed is in the curator's log, under this request's number."
+                await _refuse(leaving, 500, "internal", "The curator failed", detail)
+
+    def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
+        method, path = scope["method"], scope["path"]
+        name = host_name(headers.get("host", ""))
+        if name not in self._names and not (path in _MONITORED and name is not None):
+            return 421, "misdirected", "Not here", "This host name is not the curator's."
+        if method not in _METHODS:
+            return 405, "method-not-allowed", "Not so", "The curator is read with GET and asked with POST."
+        if "transfer-encoding" in headers and "content-length" in headers:
+            return 400, "ambiguous", "Not taken", "A request has a length or comes in chunks, not both."
+        if method == "POST" and path.startswith("/v1/"):
+            if headers.get("content-type", "").lower() not in _JSON:
+                return 415, "not-json", "Not taken", "Send JSON: `Content-Type: application/json`."
+            if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+                return 403, "other-site", "Not from there", "The curator does not answer other sites."
+        return None
+
+    def _too_many(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
+        if scope["path"] in _MONITORED:
+            return None
+        near = scope.get("client")
+        try:
+            self._rates.count(headers.get("authorization", ""), near[0] if near else "")
+        except TooManyRequests as error:
+            return 429, "too-many-requests", "Too many requests", str(error)
+        return None
+
+    def _noting(self, send: Send, scope: Scope, arrived: float) -> Send:
+        """One line in the log for each answer: the request's number, method, route and status, and who asked;
+        no query and no body."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                route = getattr(scope.get("route"), "path", "(none)")
+                method = scope["method"] if scope["method"] in _METHODS else "(other)"
+                self._observe(method, route, message["status"], time.monotonic() - arrived)
+                told = {
+                    "request": scope["state"]["request"],
+                    "method": method,
+                    "route": route,
+                    "status": message["status"],
+                    "who": scope["state"].get("who", ""),
+                }
+                _log.info("%s", json.dumps(told))
+            await send(message)
+
+        return sending
+
+    def _on_the_clock(self, send: Send, arrived: float) -> Send:
+        """Nothing of the answer leaves before the next rung of the clock."""
+        waited = [False]
+
+        async def sending(message: Message) -> None:
+            if not waited[0]:
+                waited[0] = True
+                elapsed = time.monotonic() - arrived
+                await asyncio.sleep(rung(elapsed, self._tick) - elapsed)
+            await send(message)
+
+        return sending
+
+
+def _started(send: Send, started: list[bool]) -> Send:
+    async def sending(message: Message) -> None:
+        started[0] = True
+        await send(message)
+
+    return sending
+
+
+async def _refuse(send: Send, status: int, kind: str, title: str, detail: str) -> None:
+    text = json.dumps(problem_of(status, kind, title, detail)).encode()
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(text)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
+
+
+def _where(error: BaseException) -> str:
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return f"{type(error).__name__} at {' '.join(frames[-6:])}"

@@ -1,0 +1,48 @@
+"""How many requests one credential, or one address without any, may send in a minute, to one worker."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+
+from leakcap.errors import LeakcapError
+
+__all__ = ["Rates", "TooManyRequests"]
+
+_MOST = 10_000
+
+
+class TooManyRequests(LeakcapError):
+    """More requests in a minute than the owner allows."""
+
+
+class Rates:
+    """A bucket for each credential, that fills evenly; the least recently used are forgotten.
+
+    >>> rates = Rates(2, clock=lambda: 0.0)
+    >>> rates.count("a", ""), rates.count("a", ""), rates.count("b", "")
+    (None, None, None)
+    >>> rates.count("a", "")
+    Traceback (most recent call last):
+    leakcap.service.api.rates.TooManyRequests: More than 2 requests in a minute. Wait a moment.
+    """
+
+    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = per_minute, clock
+        self._left: dict[bytes, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def count(self, credential: str, address: str) -> None:
+        """One request. Raises `TooManyRequests`."""
+        key = hashlib.sha256((credential or f"address {address}").encode("utf-8", "replace")).digest()
+        now = self._clock()
+        with self._lock:
+            left, then = self._left.pop(key, (float(self._most), now))
+            left = min(float(self._most), left + (now - then) * self._most / 60)
+            self._left[key] = (max(0.0, left - 1.0), now)
+            if len(self._left) > _MOST:
+                del self._left[next(iter(self._left))]
+        if left < 1.0:
+            raise TooManyRequests(f"More than {self._most:,} requests in a minute. Wait a moment.")

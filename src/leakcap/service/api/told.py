@@ -1,0 +1,65 @@
+"""What is told of jobs, decisions, people and roles, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leakcap.service.store.decisions import Decided
+from leakcap.service.store.grants import Grant
+from leakcap.service.store.jobs import Job
+from leakcap.service.store.people import Person
+
+__all__ = ["told_of_grant", "told_of_job", "told_of_person"]
+
+
+def told_of_job(job: Job, *, own: bool, decided: Sequence[Decided] = ()) -> dict[str, Any]:
+    """A job; to others than who asked nothing of its answers."""
+    told: dict[str, Any] = {
+        "id": job.id,
+        "dataset": job.dataset,
+        "subject": job.subject,
+        "kind": job.kind,
+        "asked": job.body,
+        "state": str(job.state),
+        "needed": job.needed,
+        "decisions": [
+            {
+                "subject": one.subject,
+                "verdict": one.verdict,
+                "reason": one.reason,
+                "time": one.time.isoformat(),
+            }
+            for one in decided
+        ],
+        "progress": job.progress,
+        "created": job.created.isoformat(),
+        "updated": job.updated.isoformat(),
+        "problem": None if job.problem is None else dict(job.problem),
+    }
+    if own:
+        told["entries"] = None if job.result is None else list(job.result)
+    return told
+
+
+def told_of_person(person: Person) -> dict[str, Any]:
+    """A person, without anything secret."""
+    return {
+        "subject": person.subject,
+        "display": person.display,
+        "agent": person.agent,
+        "has_password": person.has_password,
+        "created": person.created.isoformat(),
+        "removed": None if person.removed is None else person.removed.isoformat(),
+    }
+
+
+def told_of_grant(grant: Grant) -> dict[str, Any]:
+    """A role that somebody has."""
+    return {
+        "subject": grant.subject,
+        "role": str(grant.role),
+        "dataset": grant.dataset,
+        "by": grant.by,
+        "time": grant.time.isoformat(),
+    }

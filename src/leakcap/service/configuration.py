@@ -1,0 +1,264 @@
+"""What the owner writes for a curator: `curator.toml`, checked; no file or server is touched here."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from leakcap.errors import InvalidParameter
+from leakcap.policy.validation import Strict, complaints, read_toml
+
+__all__ = [
+    "ApprovalRule",
+    "Configuration",
+    "DataSource",
+    "OidcSettings",
+    "RequestLimits",
+    "TlsFiles",
+    "load_configuration",
+]
+
+_ALIAS = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+LOCAL = "local"
+"""The alias of the curator's own accounts, which no other provider may have."""
+
+
+class ApprovalRule(Strict):
+    """Which questions wait for somebody's approval.
+
+    Those that cost more than `above_epsilon` or `above_rho`; all of them where neither is given. `approvers`
+    is how many different people have to approve, none of them the one who asked.
+    """
+
+    above_epsilon: float | None = Field(default=None, ge=0.0)
+    above_rho: float | None = Field(default=None, ge=0.0)
+    approvers: int = Field(default=1, ge=1, le=10)
+
+
+class DataSource(Strict):
+    """One data set: its `policy` (a file), its `ledger` and where the data is.
+
+    `source` is a path to Parquet or CSV, a DuckDB file with its `table`, or the URL of a PostgreSQL server or
+    a Spark session. `tables` are those that the policy declares for joins.
+    """
+
+    policy: str = Field(min_length=1)
+    source: str = Field(min_length=1, repr=False)
+    ledger: str = Field(min_length=1, repr=False)
+    table: str | None = None
+    tables: dict[str, str] = Field(default_factory=dict, repr=False)
+    approval: ApprovalRule | None = None
+    title: str = ""
+
+
+class OidcSettings(Strict):
+    """An OpenID Connect provider: its `issuer`, the `audience` that its access tokens must name, and the
+    `client_id` with which terminals sign in."""
+
+    issuer: str = Field(min_length=1)
+    audience: str = Field(min_length=1)
+    client_id: str = Field(min_length=1)
+    algorithms: list[str] = Field(default_factory=lambda: ["RS256", "ES256", "EdDSA"], min_length=1)
+
+    @field_validator("issuer")
+    @classmethod
+    def _secure(cls, value: str) -> str:
+        parts = urlsplit(value)
+        plain = parts.scheme == "http" and _loopback(parts.hostname or "")
+        if not (parts.scheme == "https" or plain) or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("must be an https address without a query; http is for loopback alone")
+        return value
+
+    @field_validator("algorithms")
+    @classmethod
+    def _asymmetric(cls, value: list[str]) -> list[str]:
+        known = {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+        if not set(value) <= known:
+            raise ValueError(f"must be among {', '.join(sorted(known))}: signatures by a public key")
+        return value
+
+
+class TlsFiles(Strict):
+    """The files of a certificate and its key, in PEM."""
+
+    certificate: str = Field(min_length=1)
+    key: str = Field(min_length=1)
+
+
+class RequestLimits(Strict):
+    """What one request may take: bytes of its body, seconds, MiB of memory of an engine's process; and how
+    many requests a person may send in a minute."""
+
+    body_kib: int = Field(default=512, ge=1, le=64 * 1024)
+    seconds: float = Field(default=30.0, gt=0.0, le=600.0)
+    job_seconds: float = Field(default=3600.0, gt=0.0, le=86_400.0)
+    memory_mib: int = Field(default=4096, ge=256, le=1024 * 1024)
+    requests_per_minute: int = Field(default=6000, ge=1, le=10**6)
+
+
+class Configuration(Strict):
+    """The whole of `curator.toml`.
+
+    `listen` is an address and a port; `public` the address under which people reach it, where that is another
+    one; `store` the database of people, grants and jobs. `tick` is the least time, in seconds, after which an
+    answer leaves. `behind_proxy` is the owner's word that TLS ends at a proxy on this machine.
+    """
+
+    name: str = Field(default="leakcap curator", min_length=1, max_length=80)
+    listen: str = "127.0.0.1:8422"
+    public: str = ""
+    store: str = Field(default="sqlite:///curator.db", min_length=1, repr=False)
+    workers: int = Field(default=1, ge=1, le=64)
+    engines: int = Field(default=1, ge=1, le=64)
+    tick: float = Field(default=0.1, gt=0.0, le=60.0)
+    behind_proxy: bool = False
+    local_accounts: bool = True
+    tls: TlsFiles | None = None
+    limits: RequestLimits = RequestLimits()
+    identity: dict[str, OidcSettings] = Field(default_factory=dict)
+    data: dict[str, DataSource] = Field(min_length=1)
+
+    @field_validator("listen")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        _split(value)
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers_too(cls, content: Any) -> Any:
+        """`tick = 1` and `above_epsilon = 1` are numbers as good as 1.0."""
+        return _floats(content)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Configuration:
+        for alias in self.identity:
+            if not _ALIAS.fullmatch(alias) or alias == LOCAL:
+                raise ValueError(
+                    f"`identity.{alias[:40]}` must be a short word of small letters, digits and hyphens "
+                    f"other than `{LOCAL}`, which are the curator's own accounts"
+                )
+        for name in self.data:
+            if not _NAME.fullmatch(name):
+                raise ValueError(
+                    f"`data.{name[:40]}` must be a word of small letters, digits, `_` and `-`: it is "
+                    "a part of addresses"
+                )
+        if not self.identity and not self.local_accounts:
+            raise ValueError(
+                "nobody could sign in: give an `identity`, or leave out `local_accounts = false`"
+            )
+        self._check_secure()
+        self._check_public()
+        return self
+
+    def _check_secure(self) -> None:
+        host, _ = self.address
+        if _loopback(host) or self.tls is not None:
+            return
+        raise ValueError(
+            f"`listen` is {self.listen}, which other machines reach, and `tls` is missing: tokens and "
+            "answers would cross the network in the open. Give `tls`, or listen on 127.0.0.1 behind a proxy"
+        )
+
+    def _check_public(self) -> None:
+        if not self.public:
+            return
+        parts = urlsplit(self.public)
+        plain = parts.scheme == "http" and _loopback(parts.hostname or "")
+        if not (parts.scheme == "https" or plain) or not parts.hostname or parts.path.strip("/"):
+            raise ValueError("`public` must be an https address without a path; http is for loopback alone")
+        if not plain and self.tls is None and not self.behind_proxy:
+            raise ValueError(
+                "`public` is https, and neither `tls` nor `behind_proxy = true` says who ends it"
+            )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address and the port to listen on."""
+        return _split(self.listen)
+
+    @property
+    def origin(self) -> str:
+        """The address that people's browsers and clients have."""
+        return (self.public or f"{'http' if self.tls is None else 'https'}://{self.listen}").rstrip("/")
+
+
+def _floats(content: Any) -> Any:
+    names = ("tick", "above_epsilon", "above_rho", "seconds", "job_seconds")
+    if not isinstance(content, dict):
+        return content
+    return {
+        name: float(value) if name in names and type(value) is int else _floats(value)
+        for name, value in content.items()
+    }
+
+
+def _split(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise ValueError("must be an address and a port, as in 127.0.0.1:8422")
+    return host, int(port)
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def load_configuration(path: str | Path) -> Configuration:
+    """The configuration in a TOML file; relative paths in it are those beside the file.
+
+    Raises `InvalidParameter`, one line for each broken rule.
+    """
+    file = Path(path)
+    content = read_toml(file, InvalidParameter)
+    try:
+        found = Configuration.model_validate(content)
+    except ValidationError as error:
+        raise InvalidParameter(complaints(error, str(path))) from None
+    return _beside(found, file.resolve().parent)
+
+
+def _beside(found: Configuration, folder: Path) -> Configuration:
+    """With the paths of files made absolute."""
+    data = {
+        name: one.model_copy(
+            update={
+                "policy": str(folder / one.policy),
+                "source": _placed(one.source, folder),
+                "ledger": _placed_url(one.ledger, folder),
+                "tables": {table: _placed(where, folder) for table, where in one.tables.items()},
+            }
+        )
+        for name, one in found.data.items()
+    }
+    tls = found.tls and TlsFiles(
+        certificate=str(folder / found.tls.certificate), key=str(folder / found.tls.key)
+    )
+    return found.model_copy(
+        update={"data": data, "tls": tls, "store": _placed_url(found.store, folder)},
+    )
+
+
+def _placed(where: str, folder: Path) -> str:
+    return where if "://" in where else str(folder / where)
+
+
+def _placed_url(url: str, folder: Path) -> str:
+    """An SQLite file's URL with its whole path; other URLs as they are."""
+    if "://" not in url:
+        return f"sqlite:///{folder / url}"
+    scheme, _, path = url.partition(":///")
+    return f"{scheme}:///{folder / path}" if scheme == "sqlite" and path else url

@@ -1,0 +1,94 @@
+"""Calls from a web worker to the engine."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from leakcap.errors import LeakcapError
+from leakcap.service.engine.messages import receive, send
+from leakcap.wire import error_of
+
+__all__ = ["EngineClient", "EngineFailed"]
+
+_PATIENCE = 10.0
+_PAUSE = 0.05
+
+
+class EngineFailed(Exception):
+    """The engine gave no answer: it ended, took too long, or failed. Whether something was spent, only a
+    repetition of the same request tells, which pays nothing twice."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class EngineClient:
+    """The engine on a socket, a connection for each call."""
+
+    def __init__(self, path: str, *, seconds: float) -> None:
+        self._path, self._seconds = path, seconds
+
+    def call(
+        self,
+        operation: str,
+        dataset: str,
+        analyst: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        request: str = "",
+    ) -> Any:
+        """The result of an operation. Raises what the library raised, or `EngineFailed`.
+
+        Where a process of the engine ends in the middle, another one is asked once more: a question under a
+        request's number pays nothing twice, and other operations spend nothing.
+        """
+        message = {
+            "operation": operation,
+            "dataset": dataset,
+            "analyst": analyst,
+            "body": dict(body or {}),
+            "request": request,
+        }
+        again = operation != "amend" and (operation != "release" or bool(request))
+        told = self._told(message)
+        if told is None and again:
+            told = self._told(message)
+        if told is None:
+            raise EngineFailed("ended")
+        if "problem" not in told:
+            return told["result"]
+        if str(told["problem"].get("type", "")).endswith(":internal"):
+            raise EngineFailed("internal")
+        error: LeakcapError = error_of(told["problem"])
+        raise error
+
+    def _told(self, message: Mapping[str, Any]) -> Any:
+        """What the engine says; None where it ended before it said anything."""
+        with self._connected() as connection:
+            try:
+                send(connection, message)
+                return receive(connection)
+            except TimeoutError:
+                raise EngineFailed("time") from None
+            except OSError:
+                return None
+
+    def _connected(self) -> socket.socket:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.settimeout(self._seconds + _PATIENCE)
+            try:
+                connection.connect(self._path)
+            except OSError:
+                connection.close()
+                # It is being started again.
+                if time.monotonic() > deadline:
+                    raise EngineFailed("unreachable") from None
+                time.sleep(_PAUSE)
+                continue
+            return connection

@@ -1,0 +1,271 @@
+"""What the web workers may ask of the engine, each operation a function of plain values.
+
+`analyst` is a verified subject: the web workers have seen to who asks and may ask; the engine sees to what
+may be asked, and to what it costs. Nothing is returned but what was released and what is public.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from leakcap.errors import InvalidQuery
+from leakcap.ledger import Request
+from leakcap.ledger.chain import text_hash
+from leakcap.policy import Policy, load_policy
+from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, preview, query_from
+from leakcap.release.sql.select import SelectStatement, StatementTerms, select_statement
+from leakcap.report.records.amendments import AmendRecord
+from leakcap.report.records.base import CapRecord
+from leakcap.report.records.custody import LedgerAnchorRecord
+from leakcap.report.records.ledger import AccountRecord, BudgetRecord, EntryRecord, VerifyRecord
+from leakcap.report.records.previews import PreviewRecord
+from leakcap.service.configuration import DataSource
+from leakcap.service.engine.tables import OpenTables, governing
+from leakcap.statement import statement_of
+from leakcap.wire import answer_on_wire
+
+T = TypeVar("T")
+
+__all__ = ["OPERATIONS", "EngineCall", "Operation", "public_policy"]
+
+_TERMS = ("epsilon", "rho", "error", "delta", "weights", "objective", "noise")
+_MOST_QUERIES = 1000
+_MOST_SQL = 20_000
+
+
+@dataclass(frozen=True)
+class EngineCall:
+    """One call: of which data set, for whom, what, and under which request's number."""
+
+    operation: str
+    dataset: str
+    analyst: str
+    body: Mapping[str, Any]
+    request: str = ""
+    tables: OpenTables | None = None
+    source: DataSource | None = None
+
+    def asked(self, ask: Callable[[PrivateTable], T]) -> T:
+        """What is asked of the table."""
+        assert self.tables is not None
+        return self.tables.asked(self.dataset, self.analyst, ask)
+
+    @property
+    def paid_once(self) -> Request | None:
+        """The request as the ledger knows it; None where it has no number."""
+        if not self.request:
+            return None
+        asked = json.dumps({"operation": self.operation, "body": self.body}, sort_keys=True)
+        return Request(self.request, text_hash(asked))
+
+    @property
+    def where(self) -> DataSource:
+        """Where policy, data and ledger are."""
+        assert self.source is not None
+        return self.source
+
+
+Operation: TypeAlias = Callable[[EngineCall], dict[str, Any]]
+
+
+def public_policy(policy: Policy, analyst: str) -> dict[str, Any]:
+    """The policy as somebody who asks sees it: other people's names and caps are left out."""
+    content: dict[str, Any] = json.loads(policy.text())
+    caps = content["caps"]
+    own = {name: one for name, one in caps.get("analysts", {}).items() if name == analyst}
+    caps.pop("analysts", None)
+    if own:
+        caps["analysts"] = own
+    groups = {
+        name: {**one, "members": [analyst]}
+        for name, one in caps.pop("groups", {}).items()
+        if analyst in one.get("members", ())
+    }
+    if groups:
+        caps["groups"] = groups
+    return content
+
+
+def describe(call: EngineCall) -> dict[str, Any]:
+    """The public policy."""
+    policy = call.asked(lambda table: table.policy)
+    return {"dataset": call.dataset, "policy": public_policy(policy, call.analyst)}
+
+
+def fits_data(call: EngineCall) -> dict[str, Any]:
+    """Whether data, policy and ledger fit: before the curator says that it is ready."""
+    columns, policy = call.asked(lambda table: (table.engine.columns(), table.policy))
+    return {"columns": sorted(columns), "policy": policy.fingerprint()}
+
+
+def previews(call: EngineCall) -> dict[str, Any]:
+    """What questions would cost and tell; neither data nor ledger are touched."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        queries, statement = _asked(call.body, table)
+        policy = table.policy
+        found = preview(queries, policy=policy) if statement is None else statement.previews(policy)
+        record = PreviewRecord.of(policy, found).to_dict()
+        return {**record, "policy": public_policy(policy, call.analyst)}
+
+    return call.asked(ask)
+
+
+def answered(call: EngineCall) -> dict[str, Any]:
+    """Answers, each as the ledger remembers it and as a record; what is left of the caps on everything."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        queries, statement = _asked(call.body, table)
+        fresh = call.body.get("fresh", False) is True
+        found = table.release_recorded(queries, fresh=fresh, request=call.paid_once)
+        releases = [one for one, _ in found]
+        shown = releases if statement is None else statement.shown(releases, table.policy)
+        return {
+            "dataset": call.dataset,
+            "policy": table.policy.fingerprint(),
+            "answers": [answer_on_wire(one, entry) for one, entry in found],
+            "releases": [one.to_dict() for one in shown],
+            "caps": _caps(table),
+        }
+
+    return call.asked(ask)
+
+
+def budget(call: EngineCall) -> dict[str, Any]:
+    """What all have spent and what is left; of the accounts of analysts and groups the asker's own."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        whole, *others = table.ledger.accounts()
+        groups = _groups_of(table.policy, call.analyst)
+        own = [
+            one
+            for one in others
+            if one.scope not in ("analyst", "group")
+            or (one.scope == "analyst" and one.name == call.analyst)
+            or (one.scope == "group" and one.name in groups)
+        ]
+        mine = [one for one in table.ledger.entries() if one.analyst == call.analyst]
+        return {
+            "dataset": call.dataset,
+            "caps": [CapRecord.of(one).to_dict() for one in whole.balances],
+            "accounts": [AccountRecord.of(one).to_dict() for one in own],
+            "entries": [EntryRecord.of(one).to_dict() for one in mine],
+        }
+
+    return call.asked(ask)
+
+
+def statement(call: EngineCall) -> dict[str, Any]:
+    """What was told so far: to the asker alone, or with `everyone` to all together."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        everyone = call.body.get("everyone", False) is True
+        entries = [one for one in table.ledger.entries() if everyone or one.analyst == call.analyst]
+        if not entries:
+            raise InvalidQuery("Nothing was released yet: there is nothing to state.")
+        return statement_of(exposure_so_far(entries, table.policy)).record().to_dict()
+
+    return call.asked(ask)
+
+
+def ledger(call: EngineCall) -> dict[str, Any]:
+    """Everything that the ledger tells, for those who audit it."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        book = table.ledger
+        entries = book.entries()
+        told = statement_of(exposure_so_far(entries, table.policy)) if entries else None
+        return BudgetRecord.of(
+            book.dataset,
+            book.accounts(),
+            entries,
+            book.amendments(),
+            revisions=book.revisions(),
+            slots=book.slots(),
+            datasets=book.datasets(),
+            versions=book.versions(),
+            custody=book.custody(),
+            policy=table.policy,
+            so_far=told,
+        ).to_dict()
+
+    return call.asked(ask)
+
+
+def verify(call: EngineCall) -> dict[str, Any]:
+    """The chain, walked from its first row and each charge computed again."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        anchor = call.body.get("anchor")
+        head = table.ledger.verify(anchor=anchor if isinstance(anchor, str) else None)
+        return VerifyRecord.made(
+            rows=head.rows, entries=table.ledger.totals().entries, head=head.hash, anchored=anchor is not None
+        ).to_dict()
+
+    return call.asked(ask)
+
+
+def anchor(call: EngineCall) -> dict[str, Any]:
+    """The chain's end, to be kept elsewhere."""
+    return call.asked(lambda table: LedgerAnchorRecord.of(table.ledger.anchor()).to_dict())
+
+
+def amended(call: EngineCall) -> dict[str, Any]:
+    """Another policy governs from here on; with `preview` what would change."""
+    policy, reason = call.body.get("policy"), call.body.get("reason")
+    if not isinstance(policy, Mapping) or not isinstance(reason, str):
+        raise InvalidQuery("An amendment needs a `policy` and a `reason`.")
+    new = load_policy(policy)
+    url, before = call.where.ledger, governing(call.where)
+    if call.body.get("preview") is True:
+        planned = amendment(new, url, reason=reason or "a preview", by=call.analyst, before=before)
+        return AmendRecord.of(call.dataset, planned.amendment, planned.after, preview=True).to_dict()
+    made = amend(new, url, reason=reason, by=call.analyst, before=before)
+    assert call.tables is not None
+    call.tables.forget(call.dataset)
+    left = call.asked(lambda table: table.budget())
+    return AmendRecord.of(call.dataset, made, left, preview=False).to_dict()
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "amend": amended,
+    "anchor": anchor,
+    "budget": budget,
+    "check": fits_data,
+    "describe": describe,
+    "ledger": ledger,
+    "preview": previews,
+    "release": answered,
+    "statement": statement,
+    "verify": verify,
+}
+
+
+def _asked(body: Mapping[str, Any], table: PrivateTable) -> tuple[list[Query], SelectStatement | None]:
+    """The queries of a body, and the statement where it is SQL."""
+    text, listed = body.get("sql"), body.get("queries")
+    if (text is None) == (listed is None):
+        raise InvalidQuery("Ask with `queries` or with `sql`, one of them.")
+    if text is not None:
+        if not isinstance(text, str) or len(text) > _MOST_SQL:
+            raise InvalidQuery(f"`sql` must be text of at most {_MOST_SQL:,} characters.")
+        terms = StatementTerms(**{name: body[name] for name in _TERMS if body.get(name) is not None})
+        found = select_statement(text, table.policy, terms, (table.policy.dataset,))
+        return found.queries, found
+    if not isinstance(listed, Sequence) or isinstance(listed, str) or not 0 < len(listed) <= _MOST_QUERIES:
+        raise InvalidQuery(f"`queries` must be a list of 1 to {_MOST_QUERIES:,} queries.")
+    if not all(isinstance(one, Mapping) for one in listed):
+        raise InvalidQuery("Each of `queries` must be an object with the fields of a query.")
+    return [query_from(one) for one in listed], None
+
+
+def _groups_of(policy: Policy, analyst: str) -> set[str]:
+    groups: Mapping[str, Any] = getattr(policy.caps, "groups", {}) or {}
+    return {name for name, one in groups.items() if analyst in one.members}
+
+
+def _caps(table: PrivateTable) -> list[dict[str, Any]]:
+    return [CapRecord.of(one).to_dict() for one in table.ledger.balances()]

@@ -1,0 +1,96 @@
+"""A process of the engine: it alone opens data and ledgers, and answers one call after another.
+
+Several may take calls from the same socket. Each call has seconds and memory; a call that takes more ends the
+process, and the supervisor starts another: what was committed by then stays spent, and is answered when it is
+asked for again under the same request.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import resource
+import signal
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from leakcap.errors import InvalidParameter, LeakcapError
+from leakcap.service.configuration import Configuration
+from leakcap.service.engine.messages import receive, send
+from leakcap.service.engine.operations import OPERATIONS, EngineCall
+from leakcap.service.engine.tables import OpenTables
+from leakcap.wire import as_problem
+
+__all__ = ["answer", "answer_calls", "confine"]
+
+_log = logging.getLogger(__name__)
+
+
+def confine(memory_mib: int) -> None:
+    """What this process may take, before it opens anything: memory; no core dump, which would hold rows."""
+    most = memory_mib * 2**20
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def answer_calls(listener: socket.socket, configuration: Configuration, *, seconds: float) -> None:
+    """Answer calls on a socket until the process is ended."""
+    tables = OpenTables(configuration.data)
+    for dataset in configuration.data:
+        with contextlib.suppress(LeakcapError):
+            tables.of(dataset, "")
+    signal.signal(signal.SIGALRM, _out_of_time)
+    while True:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError, ValueError):
+            while (message := receive(connection)) is not None:
+                # The one that hangs is this process: to end it is the only way out of a library's C code.
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                try:
+                    told = answer(message, configuration, tables)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0)
+                send(connection, told)
+
+
+def answer(message: Any, configuration: Configuration, tables: OpenTables) -> dict[str, Any]:
+    """What is answered to one message: ``{"result": …}`` or ``{"problem": …}``."""
+    try:
+        call = _call(message, configuration, tables)
+        return {"result": OPERATIONS[call.operation](call)}
+    except LeakcapError as error:
+        return {"problem": as_problem(error)}
+    except Exception as error:
+        # Never its text, which could hold a value: the kind of the error and where it was raised.
+        _log.error("an operation failed: %s", _where(error))
+        return {"problem": as_problem(error)}
+
+
+def _call(message: Any, configuration: Configuration, tables: OpenTables) -> EngineCall:
+    if not isinstance(message, Mapping):
+        raise InvalidParameter("A call must be an object.")
+    operation, dataset = message.get("operation"), message.get("dataset")
+    analyst, body, request = message.get("analyst"), message.get("body", {}), message.get("request", "")
+    known = isinstance(operation, str) and operation in OPERATIONS
+    if not known or dataset not in configuration.data:
+        raise InvalidParameter("There is no such operation or data set.")
+    if not (isinstance(analyst, str) and isinstance(body, Mapping) and isinstance(request, str)):
+        raise InvalidParameter("A call needs an analyst, a body and, where it has one, the request's number.")
+    source = configuration.data[dataset]
+    return EngineCall(str(operation), dataset, analyst, body, request, tables, source)
+
+
+def _where(error: BaseException) -> str:
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return f"{type(error).__name__} at {' '.join(frames[-6:])}"
+
+
+def _out_of_time(*_: object) -> None:
+    _log.error("a call took too long; this process of the engine ends")
+    os._exit(75)

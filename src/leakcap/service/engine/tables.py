@@ -1,0 +1,86 @@
+"""The data sets of a curator, opened under the policies that govern their ledgers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from leakcap.errors import LeakcapError, LedgerError
+from leakcap.ledger import Ledger
+from leakcap.policy import Policy, load_policy
+from leakcap.release import PrivateTable
+from leakcap.release.opening import begun_by
+from leakcap.service.configuration import DataSource
+
+__all__ = ["OpenTables", "governing"]
+
+T = TypeVar("T")
+
+
+def governing(source: DataSource) -> Policy:
+    """The policy under which a data set is asked: the one that governs its ledger, which an amendment may
+    have put in place of the file's. Raises `LedgerError` where the file was edited and nobody amended."""
+    written = load_policy(source.policy)
+    if begun_by(source.ledger):
+        return written
+    with Ledger.read(source.ledger) as book:
+        if book.policy == written.fingerprint() or not book.policy_text or not book.totals().entries:
+            return written
+        known = {one.before for one in book.amendments()} | {one.policy for one in book.amendments()}
+        if written.fingerprint() in known:
+            return load_policy(json.loads(book.policy_text))
+    raise LedgerError(
+        f"The policy `{source.policy}` was edited after its ledger was begun under another. Amend the "
+        "ledger, with a reason, before the curator runs: `leakcap ledger amend`."
+    )
+
+
+class OpenTables:
+    """Each data set's table, opened when it is first asked for, in this process alone."""
+
+    def __init__(self, data: Mapping[str, DataSource]) -> None:
+        self._data = dict(data)
+        self._open: dict[str, PrivateTable] = {}
+
+    def of(self, dataset: str, analyst: str) -> PrivateTable:
+        """The table as this analyst asks it."""
+        if dataset not in self._open:
+            self._open[dataset] = self._opened(self._data[dataset])
+        return self._open[dataset].asked_by(analyst)
+
+    def asked(self, dataset: str, analyst: str, ask: Callable[[PrivateTable], T]) -> T:
+        """What somebody asks of a table; once more where the policy was amended meanwhile, for under the old
+        one nothing is spent any more."""
+        table = self.of(dataset, analyst)
+        try:
+            return ask(table)
+        except LedgerError as error:
+            if error.committed or table.ledger.policy == table.policy.fingerprint():
+                raise
+        self.forget(dataset)
+        return ask(self.of(dataset, analyst))
+
+    def forget(self, dataset: str) -> None:
+        """Open it anew when it is next asked for."""
+        table = self._open.pop(dataset, None)
+        if table is not None:
+            table.close()
+
+    def close(self) -> None:
+        """Let go of all."""
+        for dataset in list(self._open):
+            self.forget(dataset)
+
+    def _opened(self, source: DataSource) -> PrivateTable:
+        try:
+            return PrivateTable(
+                source.source,
+                policy=governing(source),
+                ledger=source.ledger,
+                table=source.table,
+                tables=source.tables,
+            )
+        except LeakcapError as error:
+            # Nobody who asks can mend where data and ledger are, nor needs to know.
+            raise error.saying(f"The data set cannot be opened: {error}") from None

@@ -1,0 +1,19 @@
+"""The number under which the ledger knows a request, so that it is paid for once."""
+
+from __future__ import annotations
+
+import hashlib
+
+__all__ = ["request_number"]
+
+
+def request_number(subject: str, dataset: str, key: str) -> str:
+    """The number of a request of this person, about this data set, with this key.
+
+    A key has no spaces, so that the number of a job (``job <id>``) is nobody's key.
+
+    >>> len(request_number("local:alice", "ward", "k1"))
+    64
+    """
+    told = "\n".join(f"{len(part)}:{part}" for part in (subject, dataset, key))
+    return hashlib.sha256(told.encode()).hexdigest()

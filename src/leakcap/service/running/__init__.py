@@ -1,0 +1,1 @@
+"""The supervisor: what is checked at the start, sockets, processes."""

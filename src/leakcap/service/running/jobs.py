@@ -1,0 +1,80 @@
+"""What does the jobs, one after another: it holds no data, and asks an engine's process of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from leakcap.errors import LeakcapError
+from leakcap.service.api.guard import problem_of
+from leakcap.service.configuration import Configuration
+from leakcap.service.engine.calling import EngineClient, EngineFailed
+from leakcap.service.requests import request_number
+from leakcap.service.store.errors import StateConflict
+from leakcap.service.store.jobs import Job
+from leakcap.service.store.store import Store
+from leakcap.wire import as_problem
+
+__all__ = ["work"]
+
+_log = logging.getLogger("leakcap.curator")
+_PAUSE = 0.2
+_BEAT = 2.0
+_SILENT = timedelta(seconds=15)
+
+
+def work(
+    store: Store,
+    engine: EngineClient,
+    configuration: Configuration,
+    *,
+    going: Callable[[], bool] = lambda: True,
+) -> None:
+    """Claim one job after another, for as long as `going` says so."""
+    name = f"{os.getpid()}-{secrets.token_hex(4)}"
+    while going():
+        store.jobs.requeue_stale(_SILENT)
+        job = store.jobs.claim(name)
+        if job is None:
+            time.sleep(_PAUSE)
+        elif job.dataset in configuration.data:
+            _do(job, store, engine)
+
+
+def _do(job: Job, store: Store, engine: EngineClient) -> None:
+    """The work of one job; told of every two seconds, so that nobody else takes it."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(_BEAT):
+            store.jobs.heartbeat(job)
+
+    beating = threading.Thread(target=beat, daemon=True)
+    beating.start()
+    try:
+        number = request_number(job.subject, job.dataset, f"job {job.id}")
+        told = engine.call(job.kind, job.dataset, job.subject, job.body, request=number)
+        entries = [one["entry"] for one in told["answers"]]
+        store.jobs.finish(job, result=entries)
+    except StateConflict:
+        _log.info("job %s was cancelled", job.id)
+    except LeakcapError as error:
+        _failed(job, store, as_problem(error))
+    except EngineFailed as error:
+        detail = f"The engine gave no answer ({error.kind}). What was spent stays spent."
+        _failed(job, store, problem_of(503, "engine", "No answer", detail))
+    finally:
+        ended.set()
+        beating.join()
+
+
+def _failed(job: Job, store: Store, problem: dict[str, object]) -> None:
+    try:
+        store.jobs.finish(job, problem=problem)
+    except StateConflict:
+        _log.info("job %s was cancelled", job.id)

@@ -1,0 +1,102 @@
+"""One process of a curator, as the supervisor starts it: `python -m …running.process ROLE`."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from leakcap.service.configuration import Configuration, load_configuration
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The role, the configuration's file, the folder of the sockets, and the numbers of open sockets."""
+    role, file, folder, *numbers = arguments
+    logging.basicConfig(level=logging.INFO, format='{"level":"%(levelname)s","log":%(message)r}')
+    _end_with_parent()
+    configuration = load_configuration(file)
+    sockets = [socket.socket(fileno=int(number)) for number in numbers]
+    if role == "web":
+        _web(configuration, Path(folder), sockets[0])
+    elif role == "jobs":
+        _jobs(configuration, Path(folder))
+    else:
+        seconds = configuration.limits.seconds if role == "engine" else configuration.limits.job_seconds
+        _engine(configuration, sockets[0], seconds)
+
+
+def _end_with_parent() -> None:
+    """Whatever happens to the supervisor, nothing of it is left behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+        if os.getppid() == 1:
+            sys.exit(0)
+
+
+def _engine(configuration: Configuration, listener: socket.socket, seconds: float) -> None:
+    from leakcap.service.engine.process import answer_calls, confine
+
+    confine(configuration.limits.memory_mib)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    answer_calls(listener, configuration, seconds=seconds)
+
+
+def _jobs(configuration: Configuration, folder: Path) -> None:
+    from leakcap.service.engine.calling import EngineClient
+    from leakcap.service.running.jobs import work
+    from leakcap.service.store import Store
+
+    engine = EngineClient(str(folder / "work.sock"), seconds=configuration.limits.job_seconds)
+    with Store.open(configuration.store) as store:
+        work(store, engine, configuration)
+
+
+def _web(configuration: Configuration, folder: Path, listener: socket.socket) -> None:
+    import uvicorn
+
+    from leakcap.service.api.app import create_curator
+    from leakcap.service.api.curator import Curator
+    from leakcap.service.engine.calling import EngineClient
+    from leakcap.service.running.providers import providers_of
+    from leakcap.service.store import Store
+    from leakcap.web.serving.timeouts import PatientProtocol
+
+    engine = EngineClient(str(folder / "engine.sock"), seconds=configuration.limits.seconds)
+    with Store.open(configuration.store) as store:
+        curator = Curator(configuration, store, engine, providers_of(configuration))
+        tls = configuration.tls
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_curator(curator),
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=configuration.behind_proxy,
+                forwarded_allow_ips="127.0.0.1" if configuration.behind_proxy else None,
+                lifespan="off",
+                http=PatientProtocol,
+                ws="none",
+                limit_concurrency=256,
+                timeout_keep_alive=15,
+                timeout_graceful_shutdown=10,
+                h11_max_incomplete_event_size=32 * 1024,
+                ssl_certfile=None if tls is None else tls.certificate,
+                ssl_keyfile=None if tls is None else tls.key,
+            )
+        )
+        gc.freeze()
+        asyncio.run(server.serve(sockets=[listener]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,23 @@
+"""The OpenID providers that a configuration names."""
+
+from __future__ import annotations
+
+from leakcap.service.configuration import Configuration
+from leakcap.service.identity.oidc import OidcProvider
+from leakcap.service.identity.providers import Providers
+
+__all__ = ["providers_of"]
+
+
+def providers_of(configuration: Configuration) -> Providers:
+    """Each under its alias; nothing is fetched before a first token comes."""
+    return Providers(
+        OidcProvider(
+            alias,
+            issuer=one.issuer,
+            audience=one.audience,
+            client_id=one.client_id,
+            algorithms=tuple(one.algorithms),
+        )
+        for alias, one in configuration.identity.items()
+    )
