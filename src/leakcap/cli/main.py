@@ -149,6 +149,11 @@ class _Commands(LazyGroup):
             "serve",
             "Open the explorer: what ε means, which ε to choose, what a mechanism or a release leaks.",
         ),
+        "curator": Home(
+            "leakcap.cli.curator",
+            "curator",
+            "Begin and run a curator: many people ask, and nobody but the owner holds the data.",
+        ),
     }
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
