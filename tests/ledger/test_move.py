@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from leakcap.errors import LedgerError
-from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, succession
+from leakcap.ledger import Caps, Charge, Ledger, Request, Slot, SlotPlan, Spend, succession
 from leakcap.ledger.custody import backup, move, restore
 from leakcap.ledger.reading import LedgerReader
+from leakcap.ledger.requests import Asked
 from ledger.killed import BOUNDS, EVERY, killed
 from ledger.server import emptied
 
@@ -90,10 +91,14 @@ def test_whoever_has_the_source_open_does_nothing_more_there(rooms: Any) -> None
     (entry,) = ledger.reserve([Charge("sick", "sick", Spend(0.1), analyst="ann")], data="t")
     move(source, target)
     charge = Charge("well", "well", Spend(0.1), analyst="ann")
+    asked = Asked(Request.of("ann", "1", "well"), (charge,))
     stream = Charge("months", "months", Spend(0.1), "ann", {"stream_steps": 3})
     doings: dict[str, Callable[[], object]] = {
         "check": lambda: ledger.check([charge]),
         "reserve": lambda: ledger.reserve([charge]),
+        "reserve_request": lambda: ledger.reserve_request(asked, data="t"),
+        "asked_before": lambda: ledger.asked_before(asked, data="t"),
+        "release_once": lambda: ledger.release_once({entry.id: [[1]]}, again=False),
         "reserve_stream": lambda: ledger.reserve_stream(stream),
         "stream": lambda: ledger.stream(stream),
         "recall": lambda: ledger.recall([charge], data="t"),

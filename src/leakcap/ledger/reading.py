@@ -22,6 +22,8 @@ from leakcap.ledger.limits import Balance, balance_rows, balances
 from leakcap.ledger.odometer import OdometerReading, odometer
 from leakcap.ledger.policies import counting_of, texts_of_all
 from leakcap.ledger.rehearsal import Rehearsed, rehearse
+from leakcap.ledger.requested import found_request, requests_of
+from leakcap.ledger.requests import RecordedRequest
 from leakcap.ledger.revising import revisions_of
 from leakcap.ledger.sharing import admitted_policies
 from leakcap.ledger.slots import SlotUse
@@ -147,6 +149,16 @@ class LedgerReader:
         """What was done with the ledger as a whole, oldest first: moves, restorations, admissions."""
         with self._database.reading() as connection:
             return custody_of(connection)
+
+    def request(self, key: str) -> RecordedRequest | None:
+        """What was asked under a key; None where nothing was."""
+        with self._database.reading() as connection:
+            return found_request(connection, key, self.url)
+
+    def requests(self) -> list[RecordedRequest]:
+        """Every request, oldest first, and which entries answer it."""
+        with self._database.reading() as connection:
+            return requests_of(connection)
 
     def propose(self, proposed: Proposed) -> Planned:
         """What an amendment would change, without making it. Raises what `Ledger.amend` would."""

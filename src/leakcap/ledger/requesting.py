@@ -14,7 +14,6 @@ from leakcap.ledger.accounts import refusals_logged
 from leakcap.ledger.chain import texts_of
 from leakcap.ledger.requested import (
     found_request,
-    requests_of,
     require_same_request,
     reused,
     row_of_request,
@@ -34,16 +33,6 @@ _RESERVED = select(EVENT).where(EVENT.c.kind == "reserve", EVENT.c.entry == bind
 
 class RequestingLedger(LedgerSpender):
     """What a service asks of a ledger beside, whose clients ask again where no answer came back."""
-
-    def request(self, key: str) -> RecordedRequest | None:
-        """What was asked under a key; None where nothing was."""
-        with self._database.reading() as connection:
-            return found_request(connection, key, self.url)
-
-    def requests(self) -> list[RecordedRequest]:
-        """Every request, oldest first, and which entries answer it."""
-        with self._database.reading() as connection:
-            return requests_of(connection)
 
     def asked_before(self, asked: Asked, *, data: str) -> list[AnsweredEntry] | None:
         """For each charge of a request that was made before its entry, and the answer that left; None where

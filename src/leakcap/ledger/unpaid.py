@@ -53,7 +53,8 @@ class UnpaidLedger(Ledger):
 
     def reserve_request(self, asked: Asked, *, data: str) -> NoReturn:
         """The same for a request, of which a new ledger knows none."""
-        self.reserve(asked.charges)
+        self._unbegun.check(asked.charges)
+        raise NothingPaid
 
     def reserve_stream(self, charge: Charge) -> NoReturn:
         """Raise what a new ledger's `reserve_stream` would, or `NothingPaid`."""
