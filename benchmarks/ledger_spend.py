@@ -1,6 +1,7 @@
 """The time of one checked, committed spend with 100 and with 100,000 entries, all kinds of caps set.
 
-Medians of wall time; beside a spend its mean CPU time, since a commit waits where a machine is busy.
+`keyed` is a spend under the key of a request, `again` the same request asked again. Medians of wall time;
+beside a spend its mean CPU time, since a commit waits where a machine is busy.
 
 Run: python benchmarks/ledger_spend.py [postgresql+psycopg://user@host/an-empty-database]
 """
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from leakcap.errors import BudgetExceeded
-from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Request, Spend
 
 SPENDS = 200
 BATCH = 5_000
@@ -26,7 +27,7 @@ ANALYSTS = 20
 def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         print(f"one write and fsync of 4 KiB here: {_fsync(directory):.2f} ms")
-        titles = ("spend", "its CPU", "worst", "release", "recall", "refusal", "verify")
+        titles = ("spend", "its CPU", "worst", "keyed", "again", "release", "recall", "refusal", "verify")
         print(f"{'entries':>8} " + " ".join(f"{title:>9}" for title in titles))
         if sys.argv[1:]:
             _row(sys.argv[1], 100_000)
@@ -36,12 +37,12 @@ def main() -> None:
 
 
 def _row(url: str, entries: int) -> None:
-    most = (entries + SPENDS) / 10
+    most = (entries + 2 * SPENDS) / 10
     caps = Caps(
         most,
         nats_level=most,
         alpha=2.0,
-        queries=entries + SPENDS,
+        queries=entries + 2 * SPENDS,
         each_analyst=Limits(epsilon=most),
         each_period=Limits(epsilon=most),
         period="year",
@@ -54,6 +55,9 @@ def _row(url: str, entries: int) -> None:
             _milliseconds(lambda n=n: ledger.reserve([_charge(n)], data="monday")) for n in range(SPENDS)
         ]
         used = (time.process_time() - used) * 1000 / SPENDS
+        keyed, again = (
+            [_milliseconds(lambda n=n: _reserve_once(ledger, n)) for n in range(SPENDS)] for _ in range(2)
+        )
         releases = [
             _milliseconds(lambda n=n: ledger.mark_released([n], answers={n: [[1, 0, 2]]}))
             for n in range(1, 101)
@@ -63,9 +67,13 @@ def _row(url: str, entries: int) -> None:
         ]
         refusals = [_refusal(ledger, _charge(0)) for _ in range(SPENDS)]
         verify = _milliseconds(ledger.verify)
-    middle = [statistics.median(times) for times in (spends, releases, recalls, refusals)]
+    middle = [statistics.median(times) for times in (spends, keyed, again, releases, recalls, refusals)]
     times = (middle[0], used, max(spends), *middle[1:])
     print(f"{entries:>8,} " + " ".join(f"{one:>6.2f} ms" for one in times) + f" {verify:>7.0f} ms")
+
+
+def _reserve_once(ledger: Ledger, number: int) -> None:
+    ledger.reserve([_charge(number)], data="monday", request=Request.of("ann", str(number), "count"))
 
 
 def _charge(number: int) -> Charge:
