@@ -144,9 +144,9 @@ class Passed:
     `cap` is the ledger's currency (`epsilon`, `delta`, `nats_person`, `nats_table`, `nats_level`, `rho`,
     `queries`),
     or the definition that a `Filter` caps, such as `PureDP`; `limit` what it allows in all; `left` what may
-    still be asked, rounded down; `asked` what was, None where no bound on it is known. `analyst` or `period`
-    is the account where it is the cap of one, `people` the level where people set it themselves; all three
-    are None where it is the cap on everything.
+    still be asked, rounded down; `asked` what was, None where no bound on it is known. `analyst`, `group`
+    or `period` is the account where it is the cap of one, `people` the level where people set it themselves;
+    all four are None where it is the cap on everything.
     """
 
     cap: str
@@ -156,13 +156,14 @@ class Passed:
     analyst: str | None = None
     period: str | None = None
     people: str | None = None
+    group: str | None = None
 
 
 class BudgetExceeded(LeakcapError):
     """A spend that would pass a cap. Nothing was spent and no noise was drawn.
 
-    `passed` are all caps that it would pass, at least one; `cap`, `left`, `asked`, `analyst` and `period` are
-    the first one's: see `Passed`.
+    `passed` are all caps that it would pass, at least one; `cap`, `left`, `asked`, `analyst`, `group` and
+    `period` are the first one's: see `Passed`.
 
     >>> error = BudgetExceeded("Too much.", passed=[Passed("epsilon", limit=0.5, left=0.25, asked=0.3)])
     >>> error.cap, error.left, error.asked, error.analyst
@@ -197,6 +198,11 @@ class BudgetExceeded(LeakcapError):
     def period(self) -> str | None:
         """The calendar period whose cap it is, such as `2026-11`."""
         return self.passed[0].period
+
+    @property
+    def group(self) -> str | None:
+        """The group of analysts whose cap it is."""
+        return self.passed[0].group
 
 
 class LedgerError(LeakcapError):

@@ -83,10 +83,10 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.ledger": """
         Account Amendment Anchor Answer BackedUp Balance Caps Change Charge CustodyEvent DataVersion
-        DatasetSpending Edition Entry Head Ledger Limits MOST_LEVELS Moved OdometerReading Paid PaidSteps
-        Planned PlannedDescent ProgressStep Proposed PublishedVersion RecordedRequest Request Restored
-        Revision SaidSame Slot SlotPlan SlotUse Spend Totals admit_dataset answer_once answer_steps backup
-        export move restore
+        DatasetSpending Edition Entry Group Head Ledger Limits MOST_GROUPS MOST_LEVELS Moved OdometerReading
+        Paid PaidSteps Planned PlannedDescent ProgressStep Proposed PublishedVersion RecordedRequest Request
+        Restored Revision SaidSame Slot SlotPlan SlotUse Spend Totals admit_dataset answer_once answer_steps
+        backup export move restore
     """,
     "leakcap.mechanism": """
         BinaryErasure BinarySymmetric BitVector CuffYuExample51 DIFFERENT DiscreteGaussian ERASED

@@ -86,6 +86,9 @@ CURRENCIES = {
     "analyst rho": ("Caps(9.0, each_analyst=Limits(rho=0.149876))", 30),
     "period rho": ("Caps(9.0, each_period=Limits(rho=0.149876), period='year')", 30),
     "period composed": ("Caps(9.0, 1e-6, each_period=Limits(1.45, 1e-6), period='year')", 0),
+    "group": ("Caps(9.0, groups={'ward': Group(3.0, members=('ng', 'bo', 'cy'))})", 30),
+    "group rho": ("Caps(9.0, groups={'ward': Group(rho=0.149876, members=('ng', 'bo', 'cy'))})", 30),
+    "group composed": ("Caps(9.0, 1e-6, groups={'ward': Group(1.45, 1e-6, members=('ng', 'bo', 'cy'))})", 0),
     "slot": ("Caps(9.0, 1e-6, delta_of_answers=1e-6)", 30),
 }
 """Caps by what they are on, and how many answers fit; 0 where a ledger that is alone says how many."""
@@ -104,7 +107,9 @@ for name, (caps, _) in {currencies!r}.items():
         0.05 if small else 0.1, 1e-9 if name == "delta" else 0.0,
         nats_person=0.002, nats_table=1.0, nats_level=0.05,
     )
-    asked = [Charge("q", "count", spend, "ng", slot="s" if name == "slot" else "")]
+    # Members of one group, each process as one of them.
+    who = ("ng", "bo", "cy")[os.getpid() % 3] if name.startswith("group") else "ng"
+    asked = [Charge("q", "count", spend, who, slot="s" if name == "slot" else "")]
     with Ledger.open(url, dataset="d", policy="ab12cd34", caps=limits) as own:
         if name == "slot":
             own.plan(SlotPlan("p", [Slot("s", 30, 0.1)]))

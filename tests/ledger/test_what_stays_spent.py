@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leakcap.errors import LedgerError
-from leakcap.ledger import Caps, Charge, Edition, Ledger, Limits, Request, Spend, backup, move, restore
+from leakcap.ledger import Caps, Charge, Edition, Group, Ledger, Limits, Request, Spend, backup, move, restore
 from leakcap.ledger.admission import admit_dataset
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.chain import link, text_hash
@@ -244,6 +244,24 @@ def _requested(url: str) -> list[str]:
     return [url, *_backed(url), *_moved(url)]
 
 
+GROUPED = Caps(1.0, groups={"ward": Group(epsilon=0.5, members=("ann", "bo"))})
+
+
+def _grouped(url: str) -> list[str]:
+    with opened(url) as ledger:
+        ledger.amend(Proposed(policy(x=1), GROUPED, "why"))
+    return [url]
+
+
+def _grouped_anew(url: str) -> list[str]:
+    fresh, newer = copy_of(url, "c.db"), copy_of(url, "d.db")
+    opened(fresh).close()
+    version(fresh, 8)
+    for place in (fresh, newer):
+        opened(place, caps=GROUPED).close()
+    return [fresh, newer]
+
+
 def _withdrawn(url: str) -> list[str]:
     with opened(url) as ledger:
         ledger.withdraw([1], reason="wrong")
@@ -264,6 +282,8 @@ NEW_TO_THEM: dict[str, Callable[[str], list[str]]] = {
     "caps by reference": _amended,
     "caps by reference from the start": _begun_anew,
     "request": _requested,
+    "caps on groups": _grouped,
+    "caps on groups from the start": _grouped_anew,
     "withdraw": _withdrawn,
     "revise": _revised,
 }
@@ -277,7 +297,7 @@ def test_an_earlier_leakcap_refuses_a_ledger_with_rows_that_it_would_pass_over(p
         spend(ledger)
     version(place, 8)
     for written in NEW_TO_THEM[case](place):
-        assert version(written) == (VERSION if case == "request" else CREATED) > 8
+        assert version(written) == (VERSION if "groups" in case or case == "request" else CREATED) > 8
 
 
 def test_a_ledger_of_schema_8_is_used_as_it_is(place: str) -> None:

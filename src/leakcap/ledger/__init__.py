@@ -1,6 +1,7 @@
 """What has been spent, durably: caps that hold across processes, crashes and years.
 
     Spend, Caps, Limits, Charge    what an answer gives away, the most that may be, one query's price
+    Group                          the most that several analysts may be told together
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
     answer_once, Paid              the one way to pay: recall, or commit, compute and record
     answer_steps, PaidSteps        the same for a stream: one charge, and each of its steps once
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from leakcap.ledger.admission import admit_dataset
     from leakcap.ledger.amending import Planned, Proposed
     from leakcap.ledger.anchors import Anchor
-    from leakcap.ledger.caps import MOST_LEVELS, Caps, Limits
+    from leakcap.ledger.caps import MOST_GROUPS, MOST_LEVELS, Caps, Group, Limits
     from leakcap.ledger.custody import backup, move, restore
     from leakcap.ledger.editions import Edition
     from leakcap.ledger.export import export
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from leakcap.ledger.values import Charge, Entry, Spend
 
 __all__ = [
+    "MOST_GROUPS",
     "MOST_LEVELS",
     "Account",
     "Amendment",
@@ -76,6 +78,7 @@ __all__ = [
     "DatasetSpending",
     "Edition",
     "Entry",
+    "Group",
     "Head",
     "Ledger",
     "Limits",
@@ -113,7 +116,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.ledger.admission": ("admit_dataset",),
         "leakcap.ledger.amending": ("Planned", "Proposed"),
         "leakcap.ledger.anchors": ("Anchor",),
-        "leakcap.ledger.caps": ("MOST_LEVELS", "Caps", "Limits"),
+        "leakcap.ledger.caps": ("MOST_GROUPS", "MOST_LEVELS", "Caps", "Group", "Limits"),
         "leakcap.ledger.custody": ("backup", "move", "restore"),
         "leakcap.ledger.editions": ("Edition",),
         "leakcap.ledger.export": ("export",),

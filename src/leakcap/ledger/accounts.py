@@ -1,4 +1,5 @@
-"""The accounts that a batch is booked on: everything, its analysts, the present period; all caps at once."""
+"""The accounts that a batch is booked on: everything, its analysts, their groups, the present period; all
+caps at once."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
 from leakcap.ledger.editions import calendar_days
 from leakcap.ledger.limits import excess, refuse, unallowed_delta
 from leakcap.ledger.people import SCOPE, Levels, require_room_asked
+from leakcap.ledger.rules import GROUP
 from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge
@@ -57,7 +59,7 @@ def book(
     """The batch, nothing of it written yet; `BudgetExceeded` naming every cap that any would pass."""
 
     def load(scope: str, name: str) -> tuple[Ticks, bool]:
-        return load_account(connection, scope, name, label)
+        return load_account(connection, scope, name, label, state.rules)
 
     return booked(load, state, charges, asked, time, label)
 
@@ -77,15 +79,16 @@ def booked(
     passed += unallowed_delta(whole, state.rules.whole, f"dataset `{state.dataset}`")
     parts: dict[tuple[str, str], list[Ticks]] = {}
     for charge, ticks in zip(charges, asked, strict=True):
-        for place in state.rules.places(charge.analyst, time, charge.reference):
+        groups = [(GROUP, name) for name in state.rules.groups_of(charge.analyst)]
+        for place in [*groups, *state.rules.places(charge.analyst, time, charge.reference)]:
             parts.setdefault(place, []).append(ticks)
     mine_after = []
     for (scope, name), amounts in parts.items():
         spent, stands = load(scope, name)
         mine = total(amounts)
-        caps = state.rules.of_analyst(name) if scope == "analyst" else state.rules.of_period
+        caps = state.rules.held_by(scope, name)
         assert caps is not None
-        whose = {"analyst" if scope == "analyst" else "period": name}
+        whose = {scope if scope in ("analyst", GROUP) else "period": name}
         passed += excess(spent, mine, caps, f"{scope} `{name}`", **whose)
         if state.rules.whole.epsilon is None and state.rules.whole.delta is None:
             # Elsewhere the cap on everything holds the δ of every account.

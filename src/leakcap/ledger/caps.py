@@ -1,9 +1,9 @@
-"""The most that may ever be spent: by all, by one analyst, within one period."""
+"""The most that may ever be spent: by all, by one analyst, by a group of them, within one period."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
 from itertools import pairwise
 from numbers import Real
 from typing import Literal, TypeAlias
@@ -13,11 +13,13 @@ from leakcap.ledger.chain import require_text
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.ticks import LARGEST, cap_ticks
 
-__all__ = ["MOST_LEVELS", "Caps", "Limits", "Period"]
+__all__ = ["MOST_GROUPS", "MOST_LEVELS", "Caps", "Group", "Limits", "Period"]
 
 Period: TypeAlias = Literal["day", "week", "month", "year"]
 MOST_LEVELS = 100
 """Every spend is booked on each level of people's own caps."""
+MOST_GROUPS = 100
+"""Every spend is booked on each group that its analyst is in."""
 _REMEDY = "Leave the cap out where there is none."
 
 
@@ -96,11 +98,39 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Group(Limits):
+    """Caps on what several analysts were told together, who may put their answers together.
+
+    `members` are analysts' names, which are compared as they are, character by character: two that look alike
+    are two analysts. The empty name is that of whoever gives none.
+
+    >>> Group(epsilon=0.5, members=("local:ann", "local:bo")).members
+    ('local:ann', 'local:bo')
+    """
+
+    _: KW_ONLY
+    members: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        several = isinstance(self.members, Iterable) and not isinstance(self.members, str)
+        names = tuple(self.members) if several else ()
+        for name in names:
+            require_text(name, "members", "Group")
+        rule = "be one name or more, none of them twice"
+        require(bool(names) and len(set(names)) == len(names), "members", "Group", rule, self.members)
+        capped = any(getattr(self, part.name) is not None for part in fields(Limits))
+        require(capped, "members", "Group", "stand beside at least one cap", self.members)
+        object.__setattr__(self, "members", names)
+
+
+@dataclass(frozen=True)
 class Caps(Limits):
     """All caps of a ledger, which hold at once.
 
     The fields of `Limits` cap all spending together. `alpha` is the order of every `nats_level`.
-    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead, and
+    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead, `groups` what
+    the members of each were told together (an analyst may be in several, and all of their caps hold), and
     `each_period` what is spent within one calendar `period` (UTC). A period's account starts afresh with
     the next: only the caps on everything limit what a person risks in the end. It is the period in which an
     answer is asked, or with ``period_by="reference"`` the one that it is about (`Charge.edition`).
@@ -118,12 +148,20 @@ class Caps(Limits):
     period: Period | None = None
     each_person: tuple[float, ...] = ()
     period_by: Literal["date", "reference"] = "date"
+    groups: Mapping[str, Group] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.analysts:
             require_text(name, "analysts", "Caps")
         object.__setattr__(self, "analysts", dict(self.analysts))
+        few = len(self.groups) <= MOST_GROUPS
+        require(few, "groups", "Caps", f"be {MOST_GROUPS} groups at most", len(self.groups))
+        for name, group in self.groups.items():
+            require_text(name, "groups", "Caps")
+            require(bool(name), "groups", "Caps", "have names", name)
+            require(isinstance(group, Group), "groups", "Caps", "be `Group`s by name", group)
+        object.__setattr__(self, "groups", dict(self.groups))
         known = self.period in (None, "day", "week", "month", "year")
         require(known, "period", "Caps", "be day, week, month or year", self.period)
         both = (self.period is None) == (self.each_period is None)
@@ -145,7 +183,7 @@ class Caps(Limits):
         object.__setattr__(self, "each_person", tuple(map(float, levels)))
 
     def _check_level(self) -> None:
-        parts = [self, *self.analysts.values()]
+        parts = [self, *self.analysts.values(), *self.groups.values()]
         parts += [part for part in (self.each_analyst, self.each_period) if part is not None]
         if self.alpha is None:
             capped = any(part.nats_level is not None for part in parts)
@@ -159,5 +197,5 @@ class Caps(Limits):
 
     @property
     def whole(self) -> Limits:
-        """The caps on everything, without those of analysts and periods."""
+        """The caps on everything, without those of analysts, groups of them and periods."""
         return Limits(**{part.name: getattr(self, part.name) for part in fields(Limits)})

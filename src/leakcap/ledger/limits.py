@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leakcap.cards import Shown, bar, card
 from leakcap.errors import BudgetExceeded, Passed
@@ -47,15 +47,16 @@ def excess(
     *,
     analyst: str | None = None,
     period: str | None = None,
+    group: str | None = None,
 ) -> list[tuple[Passed, str]]:
-    """Each cap that would be passed, and a sentence that says so. The account is that of `owner`, an analyst
-    or a period among them.
+    """Each cap that would be passed, and a sentence that says so. The account is that of `owner`, an analyst,
+    a period or a group of analysts among them.
 
     >>> tenth = Ticks(100_000_000_000, 0, 0, 0)
     >>> caps = Ticks(150_000_000_000, None, None, None)
     >>> (passed, sentence), = excess(tenth, tenth, caps, "dataset `patients`")
-    >>> passed
-    Passed(cap='epsilon', limit=0.15, left=0.05, asked=0.1, analyst=None, period=None, people=None)
+    >>> passed.cap, passed.limit, passed.left, passed.asked, passed.group
+    ('epsilon', 0.15, 0.05, 0.1, None)
     >>> sentence
     '`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.'
     """
@@ -68,12 +69,18 @@ def excess(
             more = sum_ - was if name == "epsilon" and sum_ is not None and was is not None else ask
             together = " (all answers together)" if name == "epsilon" and caps.curve else ""
             sentence = _sentence(name, was, more, cap, owner, together)
-            found.append((_passed(name, was, more, cap, analyst, period), sentence))
+            found.append((replace(_passed(name, was, more, cap, analyst, period), group=group), sentence))
     return found
 
 
 def unallowed_delta(
-    asked: Ticks, caps: Ticks, owner: str, *, analyst: str | None = None, period: str | None = None
+    asked: Ticks,
+    caps: Ticks,
+    owner: str,
+    *,
+    analyst: str | None = None,
+    period: str | None = None,
+    group: str | None = None,
 ) -> list[tuple[Passed, str]]:
     """A δ that is asked under a cap on ε beside which there is none: the cap promises ε alone.
 
@@ -88,7 +95,7 @@ def unallowed_delta(
         f"The caps of {owner} have an `epsilon` and no `delta`, so that no answer may have a δ: one {wish} "
         "is asked."
     )
-    return [(_passed("delta", 0, asked.delta, 0, analyst, period), told)]
+    return [(replace(_passed("delta", 0, asked.delta, 0, analyst, period), group=group), told)]
 
 
 def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:

@@ -40,6 +40,7 @@ def begin(connection: Connection, dataset: str, policy: str, rules: CapsInTicks,
     """The first row: whose ledger it is, and under which caps."""
     row = events.first_row(dataset, policy, rules, time)
     connection.execute(EVENT.insert(), row)
+    make_at_least(connection, rules.least_schema)
     insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
 
 
@@ -57,7 +58,6 @@ def begin_anew(connection: Connection, state: State, policy: str, rules: CapsInT
     for table in (EVENT, STATE, POLICY):
         connection.execute(table.delete())
     begin(connection, state.dataset, policy, rules, state.time)
-    make_at_least(connection, rules.least_schema)
     return load_state(connection, "")
 
 

@@ -257,7 +257,7 @@ class LedgerReader:
             times = accumulate((moment.astimezone(UTC) for moment, _ in batches), max, initial=_last(state))
 
             def load(scope: str, name: str) -> tuple[Ticks, bool]:
-                return load_account(connection, scope, name, self.url)
+                return load_account(connection, scope, name, self.url, state.rules)
 
             slots = planning.slots_of(connection)
             later = [

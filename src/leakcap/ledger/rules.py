@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
@@ -14,8 +14,11 @@ from leakcap.ledger.curve import surcharges
 from leakcap.ledger.editions import day_label, period_labels
 from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
 
-__all__ = ["CapsInTicks", "period_label", "rules_of", "rules_read"]
+__all__ = ["GROUP", "CapsInTicks", "period_label", "rules_of", "rules_read"]
 
+
+GROUP = "group"
+"""The scope of the account of a group of analysts."""
 
 Content: TypeAlias = Mapping[str, Any]
 """Caps by name, in ticks but for `queries` and `order`; what is not capped is left out."""
@@ -23,9 +26,11 @@ Content: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CapsInTicks:
-    """Caps in ticks: on everything, on each analyst's account, on a period's; the levels of people's own.
+    """Caps in ticks: on everything, on each analyst's account, on a group's (and who its `members` are), on a
+    period's; the levels of people's own.
 
-    Each is kept as it stands in the JSON, by name; `whole`, `of_analyst` and `of_period` are what is held.
+    Each is kept as it stands in the JSON, by name; `whole`, `of_analyst`, `of_group` and `of_period` are what
+    is held.
     """
 
     everything: Content
@@ -36,16 +41,18 @@ class CapsInTicks:
     period: Period | None
     each_person: tuple[int, ...] = ()
     by_reference: bool = False
+    groups: Mapping[str, Content] = field(default_factory=dict)
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def least_schema(self) -> int:
         """The first schema of a ledger that may have such caps; 0 where every ledger may."""
-        return 9 if self.by_reference else 0
+        return 10 if self.groups else 9 if self.by_reference else 0
 
     @property
     def by_analyst(self) -> bool:
-        """Whether analysts have accounts of their own."""
-        return self.each_analyst is not None or bool(self.analysts)
+        """Whether analysts have accounts of their own, each for himself or with others in a group."""
+        return self.each_analyst is not None or bool(self.analysts) or bool(self.groups)
 
     @cached_property
     def whole(self) -> Ticks:
@@ -62,13 +69,31 @@ class CapsInTicks:
         caps = self.analysts.get(name, self.each_analyst)
         return None if caps is None else _held(caps)
 
+    def of_group(self, name: str) -> Ticks:
+        """The caps of a group's account."""
+        return _held(self.groups[name])
+
+    def groups_of(self, analyst: str) -> list[str]:
+        """The groups that an analyst is in, by their names.
+
+        >>> rules_read('{"groups":{"ward":{"epsilon":1,"members":["ann","bo"]}}}').groups_of("bo")
+        ['ward']
+        """
+        return [name for name, members in self.members.items() if analyst in members]
+
+    def held_by(self, scope: str, name: str) -> Ticks | None:
+        """The caps of an account that is on neither everything nor a level of people's own caps."""
+        if scope == "analyst":
+            return self.of_analyst(name)
+        return self.of_group(name) if scope == GROUP else self.of_period
+
     @property
     def period_scope(self) -> str:
         """The scope of a period's account: ``month``, or ``reference month``."""
         return f"reference {self.period}" if self.by_reference else str(self.period)
 
     def places(self, analyst: str, time: str, reference: str = "") -> list[tuple[str, str]]:
-        """The accounts, beside the one of everything, that a spend is booked on: scope and name.
+        """The accounts, beside those of everything and of groups, that a spend is booked on: scope and name.
 
         Where periods count by reference, these are all that the `reference` period touches; a spend that
         names none, from before they did, counts for the period in which it was asked.
@@ -94,6 +119,10 @@ class CapsInTicks:
             content["each_analyst"] = dict(self.each_analyst)
         if self.analysts:
             content["analysts"] = {name: dict(caps) for name, caps in self.analysts.items()}
+        if self.groups:
+            content["groups"] = {
+                name: {**caps, "members": sorted(self.members[name])} for name, caps in self.groups.items()
+            }
         if self.each_period is not None:
             content |= {"period": self.period, "each_period": dict(self.each_period)}
             content |= {"period_by": "reference"} if self.by_reference else {}
@@ -117,6 +146,8 @@ def rules_of(caps: Caps) -> CapsInTicks:
         period=caps.period,
         each_person=tuple(cap_ticks(level) or 0 for level in caps.each_person),
         by_reference=caps.period_by == "reference",
+        groups={name: _content(group) for name, group in caps.groups.items()},
+        members={name: frozenset(group.members) for name, group in caps.groups.items()},
     )
 
 
@@ -138,6 +169,8 @@ def rules_read(text: str) -> CapsInTicks:
         period=content.get("period"),
         each_person=tuple(content.get("each_person", ())),
         by_reference=content.get("period_by") == "reference",
+        groups={name: _read(caps) for name, caps in content.get("groups", {}).items()},
+        members={name: frozenset(caps["members"]) for name, caps in content.get("groups", {}).items()},
     )
 
 

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 VERSION = 10
-"""The newest schema that this leakcap writes: of ledgers with requests."""
+"""The newest schema that this leakcap writes: of ledgers with requests, or caps on groups."""
 
 CREATED = 9
 """The schema of a ledger that was just made, and of one that holds nothing that a later one is for."""

@@ -1,4 +1,5 @@
-"""Where every account of a ledger stands: everything, analysts, periods, and levels of people's own caps."""
+"""Where every account of a ledger stands: everything, analysts, groups of them, periods, and levels of
+people's own caps."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from leakcap.ledger.limits import balances
 from leakcap.ledger.people import SCOPE, Levels, cap_of
-from leakcap.ledger.rules import CapsInTicks, period_label
+from leakcap.ledger.rules import GROUP, CapsInTicks, period_label
 from leakcap.ledger.schema import ACCOUNT
 from leakcap.ledger.state import State, load_account
 from leakcap.ledger.ticks import NOTHING, decimal, units_left
@@ -31,7 +32,10 @@ def accounts_of(
         limits = rules.of_analyst(name)
         if limits is not None:
             caps["analyst", name] = limits
-            spent["analyst", name] = load_account(connection, "analyst", name, label)[0]
+            spent["analyst", name] = load_account(connection, "analyst", name, label, rules)[0]
+    for name in sorted(rules.groups):
+        caps[GROUP, name] = rules.of_group(name)
+        spent[GROUP, name] = load_account(connection, GROUP, name, label, rules)[0]
     if rules.period is not None and rules.of_period is not None:
         scope, names = rules.period_scope, {period_label(rules.period, present())}
         if rules.by_reference:
@@ -39,7 +43,7 @@ def accounts_of(
             names = set(connection.execute(about).scalars())
         for name in sorted(names):
             caps[scope, name] = rules.of_period
-            spent[scope, name] = load_account(connection, scope, name, label)[0]
+            spent[scope, name] = load_account(connection, scope, name, label, rules)[0]
     return [
         *(
             Account(scope, name, tuple(balances(spent.get((scope, name), NOTHING), limits, rules.alpha)))
@@ -52,7 +56,7 @@ def accounts_of(
 def _people(connection: Connection, rules: CapsInTicks, label: str) -> list[Account]:
     """The accounts of the levels of people's own caps, in ε; what is left must be left above too."""
     names = {level: decimal(level) for level in rules.each_person}
-    spent = {l: load_account(connection, SCOPE, name, label)[0] for l, name in names.items()}
+    spent = {l: load_account(connection, SCOPE, name, label, rules)[0] for l, name in names.items()}
     levels = Levels(rules.each_person, spent)
     return [
         Account(

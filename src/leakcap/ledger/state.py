@@ -16,7 +16,7 @@ from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.closed import CLOSING, refuse_closed
 from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.people import SCOPE
-from leakcap.ledger.rules import CapsInTicks, period_label, rules_read
+from leakcap.ledger.rules import GROUP, CapsInTicks, period_label, rules_read
 from leakcap.ledger.schema import ACCOUNT, EVENT, SINCE, STATE, make_at_least
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
 
@@ -118,13 +118,16 @@ def append(connection: Connection, state: State, rows: Sequence[dict[str, Any]],
     replace_state(connection, state, replace(state, **last, **changes))
 
 
-def load_account(connection: Connection, scope: str, name: str, label: str) -> tuple[Ticks, bool]:
-    """What one analyst, or one period, has spent; and whether the account stands already."""
+def load_account(
+    connection: Connection, scope: str, name: str, label: str, rules: CapsInTicks
+) -> tuple[Ticks, bool]:
+    """What one analyst, a group of them, or one period, has spent; and whether the account stands already.
+    `rules` say who is in the group."""
     place = (ACCOUNT.c.scope == scope, ACCOUNT.c.name == name)
     row = connection.execute(select(ACCOUNT).where(*place)).mappings().one_or_none()
     if row is not None and _sealed(dict(row)):
         return sums_of(dict(row)), True
-    if row is not None or _hassums_of(connection, scope, name):
+    if row is not None or _hassums_of(connection, scope, name, rules):
         raise LedgerError(
             f"The account of {scope} `{name}` in ledger `{label}` is missing or was edited. "
             "Restore the ledger from a backup."
@@ -132,7 +135,7 @@ def load_account(connection: Connection, scope: str, name: str, label: str) -> t
     return NOTHING, False
 
 
-def _hassums_of(connection: Connection, scope: str, name: str) -> bool:
+def _hassums_of(connection: Connection, scope: str, name: str, rules: CapsInTicks) -> bool:
     """Whether entries say that an account without a row must have one."""
     spends = select(EVENT.c.seq).where(EVENT.c.kind == "reserve").limit(1)
     if scope == SCOPE:
@@ -140,6 +143,9 @@ def _hassums_of(connection: Connection, scope: str, name: str) -> bool:
         return connection.execute(spends).scalar() is not None
     if scope == "analyst":
         return connection.execute(spends.where(EVENT.c.analyst == name)).scalar() is not None
+    if scope == GROUP:
+        whose = (spends.where(EVENT.c.analyst == member) for member in rules.members[name])
+        return any(connection.execute(one).scalar() is not None for one in whose)
     if scope.startswith("reference "):
         said = json.dumps({"reference_period": name}, separators=(",", ":"))[1:-1]
         return connection.execute(spends.where(EVENT.c.details.contains(said))).scalar() is not None

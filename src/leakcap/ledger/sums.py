@@ -9,7 +9,7 @@ from typing import Any
 from leakcap.errors import LedgerError
 from leakcap.ledger.continuing import ChargeTerms, counts_now, document_of, require_continuing, terms_of
 from leakcap.ledger.people import SCOPE, Levels
-from leakcap.ledger.rules import CapsInTicks
+from leakcap.ledger.rules import GROUP, CapsInTicks
 from leakcap.ledger.sharing import require_sharing
 from leakcap.ledger.slots import SlotPlan, SlotUse
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
@@ -44,8 +44,8 @@ class RunningSums:
     """Of each data set beside the ledger's own its policies, the present one last."""
     lost: bool = False
     """Whether spends are booked that a restored ledger lacks."""
-    repeats: set[tuple[str, int]] = field(default_factory=set)
-    """Who was told the answer of which entry for free."""
+    repeats: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Who was told the answer of which entry for free, and in which regime first."""
 
     def begin(self, regime: Regime) -> None:
         """The first policy."""
@@ -62,7 +62,7 @@ class RunningSums:
     ) -> None:
         """One more spend under the present policy."""
         self.spends.append((analyst, time, ticks, len(self.regimes) - 1, floor, slot, reference))
-        self._book(analyst, time, ticks, floor, slot, reference)
+        self._book(analyst, time, ticks, len(self.regimes) - 1, floor, slot, reference)
         if slot:
             self.slots[slot] = replace(self.slots[slot], used=self.slots[slot].used + 1)
 
@@ -104,7 +104,7 @@ class RunningSums:
     def repeat(self, analyst: str, entry: int) -> None:
         """An answer of before left once more. It is on the account of whoever paid, as long as the same
         policy governs: where analysts have accounts, none is told what another paid for."""
-        self.repeats.add((analyst, entry))
+        self.repeats.setdefault((analyst, entry), len(self.regimes) - 1)
 
     def amend(self, regime: Regime, texts: Mapping[str, str]) -> None:
         """Another policy from here on: every spend of before is counted again, on its terms, and on the
@@ -122,13 +122,31 @@ class RunningSums:
         for ticks, when in self.plans:
             self.spent = total([self.spent, counts_now(ticks, terms[when], terms[-1])])
         for analyst, time, ticks, when, floor, slot, reference in self.spends:
-            self._book(analyst, time, counts_now(ticks, terms[when], terms[-1]), floor, slot, reference)
-        for analyst, entry in self.repeats:
-            payer, _, ticks, when, *_ = self.spends[entry - 1]
-            if analyst != payer and regime.rules.of_analyst(analyst) is not None:
-                self._add(("analyst", analyst), counts_now(ticks, terms[when], terms[-1]))
+            counted = counts_now(ticks, terms[when], terms[-1])
+            self._book(analyst, time, counted, when, floor, slot, reference)
+        self._book_repeats(terms)
         if any(amount is not None and amount > _COLUMN for amount in self.spent.numbers):
             raise LedgerError("What was spent before is too large to be counted under the new policy.")
+
+    def _book_repeats(self, terms: Sequence[ChargeTerms]) -> None:
+        """What was told for free, on the account of whoever was told it, and of every group that had not paid
+        for it, and that one of its members, of now or of before, was told."""
+        rules, told = self.regimes[-1].rules, set[tuple[str, int]]()
+        for (analyst, entry), since in self.repeats.items():
+            payer, _, ticks, when, *_ = self.spends[entry - 1]
+            counted = counts_now(ticks, terms[when], terms[-1])
+            if analyst != payer and rules.of_analyst(analyst) is not None:
+                self._add(("analyst", analyst), counted)
+            told |= {(group, entry) for group in self._groups(analyst, since) - self._groups(payer, when)}
+        for group, entry in told:
+            _, _, ticks, when, *_ = self.spends[entry - 1]
+            self._add((GROUP, group), counts_now(ticks, terms[when], terms[-1]))
+
+    def _groups(self, analyst: str, since: int) -> set[str]:
+        """The groups of now on whose accounts stands what an analyst was told in a regime: those that he was
+        in then, or has been in at any time since. Whoever leaves one takes nothing back out of it."""
+        known = (one.rules.groups_of(analyst) for one in self.regimes[since:])
+        return set().union(*known) & self.regimes[-1].rules.groups.keys()
 
     def _require_no_new_accounts(self, rules: CapsInTicks) -> None:
         """What was lost is on nobody's account: one that begins now would give it back."""
@@ -139,12 +157,21 @@ class RunningSums:
             )
 
     def _book(
-        self, analyst: str, time: str, ticks: Ticks, floor: int | None, slot: str, reference: str
+        self,
+        analyst: str,
+        time: str,
+        ticks: Ticks,
+        when: int,
+        floor: int | None,
+        slot: str,
+        reference: str,
     ) -> None:
         rules = self.regimes[-1].rules
         self.spent = total([self.spent, ticks.on_everything(slot)])
         for place in rules.places(analyst, time, reference):
             self._add(place, ticks)
+        for group in self._groups(analyst, when) if rules.groups else ():
+            self._add((GROUP, group), ticks)
         for level in rules.each_person:
             counted_here = floor is not None and level >= floor
             self._add((SCOPE, decimal(level)), ticks if counted_here else NOTHING)

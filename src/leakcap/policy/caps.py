@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from leakcap.ledger import MOST_LEVELS, Caps, Limits
+from leakcap.ledger import MOST_GROUPS, MOST_LEVELS, Caps, Group, Limits
+from leakcap.ledger.chain import require_text
 from leakcap.ledger.curve import ORDERS
 from leakcap.policy.validation import Strict
 
-__all__ = ["EachPeriod", "PolicyCaps", "PolicyLimits", "coin_flip_epsilon"]
+__all__ = ["EachPeriod", "GroupCaps", "PolicyCaps", "PolicyLimits", "coin_flip_epsilon"]
 
 _PROMISES = ("epsilon", "rho", "nats_per_person", "nats_level")
 """Caps of which one on everything is a promise to each person."""
 
 
 class PolicyLimits(Strict):
-    """Caps on one account: an analyst's, a period's.
+    """Caps on one account: an analyst's, a group's, a period's.
 
     With a `delta` above 0 all answers together are (ε, δ)-DP: their Rényi curves are added up. Answers with a
     δ of their own may use `delta_of_answers` of it (half, where it is left out), adding up the rest; `order`
@@ -68,6 +69,37 @@ class EachPeriod(PolicyLimits):
     by: Literal["date", "reference"] = "date"
 
 
+class GroupCaps(PolicyLimits):
+    """Caps on what several analysts were told together, who may put their answers together.
+
+    `members` are analysts' names, compared as they are, character by character. The empty name is that of
+    whoever gives none.
+    """
+
+    members: tuple[str, ...] = Field(min_length=1)
+
+    @field_validator("members", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("members")
+    @classmethod
+    def _check_members(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"names `{twice}` twice")
+        for name in names:
+            require_text(name, "members", "caps.groups")
+        return names
+
+    @model_validator(mode="after")
+    def _check_capped(self) -> Self:
+        if all(cap is None for cap in self.limits.values()):
+            raise ValueError("a group needs a cap, such as `epsilon`")
+        return self
+
+
 class PolicyCaps(PolicyLimits):
     """The most that may ever be learned: `epsilon`, or `rho`, `nats_per_person` or `nats_level` in its place;
     other currencies where the owner wants them.
@@ -75,8 +107,9 @@ class PolicyCaps(PolicyLimits):
     `coin_flip` says ε in odds: no guess between two equally likely possibilities about a person is right more
     often than this, after all answers together. A `delta` takes its part of it; left out it is then 0.
     `nats_level` caps the level-α capacity about one person at order `alpha`.
-    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead,
-    `each_period` what is spent within a day, week, month or year. All hold at once.
+    `each_analyst` caps every analyst's own account, `analysts` those of the named ones instead, `groups` what
+    the members of each were told together, `each_period` what is spent within a day, week, month or year.
+    All hold at once.
     `each_person` are the public levels, rising, of the caps on ε that people bring themselves, in the column
     that `unit.caps` names. A cap is worth the largest level that is not above it.
     """
@@ -85,6 +118,9 @@ class PolicyCaps(PolicyLimits):
     alpha: float | None = Field(default=None, ge=1 + 1e-6, le=1e6)
     each_analyst: PolicyLimits | None = None
     analysts: dict[str, PolicyLimits] = Field(default_factory=dict)
+    groups: dict[Annotated[str, Field(min_length=1)], GroupCaps] = Field(
+        default_factory=dict, max_length=MOST_GROUPS
+    )
     each_period: EachPeriod | None = None
     each_person: tuple[float, ...] | None = None
 
@@ -124,11 +160,17 @@ class PolicyCaps(PolicyLimits):
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
-        parts = [self, self.each_analyst, self.each_period, *self.analysts.values()]
+        parts: list[PolicyLimits] = [self, *self.accounts]
         capped = any(part is not None and part.nats_level is not None for part in parts)
         if capped and self.alpha is None:
             raise ValueError("`alpha`, the level of `nats_level`, is missing")
         return self
+
+    @property
+    def accounts(self) -> list[PolicyLimits]:
+        """The caps beside those on everything: on accounts of analysts, of groups of them, and of periods."""
+        either = [one for one in (self.each_analyst, self.each_period) if one is not None]
+        return [*either, *self.analysts.values(), *self.groups.values()]
 
     @property
     def has_room_for_gaussian(self) -> bool:
@@ -139,9 +181,9 @@ class PolicyCaps(PolicyLimits):
 
     @property
     def every_account_takes_gaussian(self) -> bool:
-        """Whether they fit the accounts of analysts and periods as well."""
+        """Whether they fit the accounts of analysts, groups and periods as well."""
         caps = self.ledger_caps()
-        parts = [caps.each_analyst, caps.each_period, *caps.analysts.values()]
+        parts = [caps.each_analyst, caps.each_period, *caps.analysts.values(), *caps.groups.values()]
         accounts = all(one is None or one.epsilon is None or one.delta_together > 0.0 for one in parts)
         return self.has_room_for_gaussian and accounts and not self.each_person
 
@@ -153,6 +195,7 @@ class PolicyCaps(PolicyLimits):
             alpha=self.alpha,
             each_analyst=None if self.each_analyst is None else Limits(**self.each_analyst.limits),
             analysts={name: Limits(**part.limits) for name, part in self.analysts.items()},
+            groups={name: Group(**part.limits, members=part.members) for name, part in self.groups.items()},
             each_period=None if period is None else Limits(**period.limits),
             period=None if period is None else period.length,
             period_by="date" if period is None else period.by,

@@ -193,8 +193,8 @@ class Policy(Strict):
             raise ValueError(
                 "`rows` is not public under add-remove-one neighbours; give `max_rows`, a public upper bound"
             )
-        parts = [self.caps, self.caps.each_analyst, self.caps.each_period, *self.caps.analysts.values()]
-        if any(part is not None and part.nats_table is not None for part in parts) and self.units is None:
+        parts = [self.caps, *self.caps.accounts]
+        if any(part.nats_table is not None for part in parts) and self.units is None:
             raise ValueError("`max_rows` is required when `caps.nats_table` is set")
 
     @property

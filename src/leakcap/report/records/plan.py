@@ -66,7 +66,7 @@ class MonthRecord(Part):
         owners = (
             f"{one.cap}{f' of {who}' if who else ''}"
             for one in month.passed
-            for who in [one.analyst or one.period or one.people]
+            for who in [one.analyst or one.group or one.period or one.people]
         )
         return cls(
             month=f"{month.moment:%Y-%m}",

@@ -255,6 +255,7 @@ def _model(annex: AnnexRecord, said: OwnerAnswers) -> dict[str, object]:
     caps, names = annex.policy.caps, len(annex.asked_by)
     shared = "Caps hold for all analysts together, so that analysts may put their answers together."
     own = " Analysts have caps of their own beside them." if caps.each_analyst or caps.analysts else ""
+    own += " So have groups of analysts, together." if caps.groups else ""
     period = "The budget does not reset: caps hold for good." + (
         f" Beside them a cap holds for each {_period(caps.each_period)}." if caps.each_period else ""
     )

@@ -234,13 +234,15 @@ def _mine(settings: Settings, entry: Entry, separate: bool) -> bool:
 def _separate(book: Ledger, policy: Policy) -> bool:
     """Whether analysts have caps of their own. The ledger's caps hold, and may have changed since an admitted
     data set's policy was written."""
-    return book.by_analyst or policy.caps.each_analyst is not None or bool(policy.caps.analysts)
+    caps = policy.caps
+    return book.by_analyst or caps.each_analyst is not None or bool(caps.analysts) or bool(caps.groups)
 
 
 def _account(account: Account) -> dict[str, object]:
     title = {
         "everything": "Everything ever released",
         "analyst": f"Analyst {account.name}",
+        "group": f"The analysts of group {account.name} together",
         SCOPE: f"People with a cap of {account.name}",
     }
     rows = [
