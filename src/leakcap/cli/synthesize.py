@@ -253,7 +253,7 @@ def _from_ledger(
 
     asked, choose, regression = wanted.tables, wanted.choose, wanted.regression
     policy = load_policy(asked.policy)
-    planned = asked.question.planned(policy)
+    planned = asked.question.flat(policy).planned(policy)
     _check(planned, drawn, weights, regression, chosen=choose is not None)
     who: dict[str, Any] = {"analyst": analyst, "edition": asked.edition}
     if choose is None:
@@ -261,7 +261,7 @@ def _from_ledger(
     else:
         charge = TableChoice.of(asked.question, policy, choose).charge(**who)
     own = None if regression is None else regression.question(asked.question)
-    beside = [] if own is None else [charge_of_tables(own.planned(policy), **who)]
+    beside = [] if own is None else [charge_of_tables(own.flat(policy).planned(policy), **who)]
     with table_to_ask(
         asked, policy, url, charge, planned, beside=beside, same_as=same_as, fresh=fresh, yes=yes, json_=json_
     ) as (table, unused):

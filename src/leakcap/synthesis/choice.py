@@ -78,7 +78,7 @@ class TableChoice:
     @classmethod
     def of(cls, question: TablesQuestion, policy: Policy, rounds: int) -> Self:
         """Raises `InvalidQuery` where that many tables cannot be chosen, with nothing read or paid."""
-        planned = question.planned(policy)
+        planned = question.flat(policy).planned(policy)
         check_fits(planned)
         own, name = cls(planned, rounds), f"tables `{question.name}`"
         weights = planned.plan.workload.weights

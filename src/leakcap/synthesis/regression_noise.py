@@ -130,7 +130,7 @@ class _Bounds:
 def covariance_of_sums(plan: ResidualPlan, sums: Sequence[Sum]) -> Doubles:
     """The covariance of the noises of any two sums: over the tables that both hear of, the noise of each
     times the products of the weights along its columns."""
-    bases, found = plan.workload.bases, np.zeros((len(sums), len(sums)))
+    bases, found = plan.workload.plain_bases, np.zeros((len(sums), len(sums)))
     spreads: list[Mapping[int, float]] = []
     rests: list[Mapping[int, Doubles]] = []
     for one in sums:

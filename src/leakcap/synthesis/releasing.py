@@ -45,8 +45,10 @@ def release_for_file(
     if isinstance(question, ChoiceQuestion):
         first = ChoiceBeside(table, question.planned(table.policy), source)
     else:
-        first = TablesBeside(table, question.planned(table.policy), source)
-    second = None if regression is None else TablesBeside(table, regression.planned(table.policy), source)
+        first = TablesBeside(table, question.flat(table.policy).planned(table.policy), source)
+    second = None
+    if regression is not None:
+        second = TablesBeside(table, regression.flat(table.policy).planned(table.policy), source)
     beside: list[Beside[Any]] = [first, *([] if second is None else [second])]
     paid = table.release_with([], beside, fresh=fresh, request=request)[1]
     return first.released(paid[0]), None if second is None else second.released(paid[1])

@@ -53,6 +53,11 @@ def check_fits(planned: PlannedTables) -> None:
     name = f"Microdata from tables `{planned.question.name}`"
     if not workload.columns:
         raise InvalidQuery(f"{name} must have a column. Ask for a table that has one.")
+    for column, own in workload.within.items():
+        raise InvalidQuery(
+            f"{name} must have all pairs of keys as cells, and `{column}` lies within `{own.outer}`. Ask for "
+            "the tables with `nested = false`."
+        )
     for column, kind in workload.kinds.items():
         raise InvalidQuery(
             f"{name} must have cells alone, and these are asked by {kind} of `{column}`. Ask without "

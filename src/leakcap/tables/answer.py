@@ -22,7 +22,7 @@ from leakcap.tables.plan import ResidualPlan, root_up
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, covariance, margin_of
 from leakcap.tables.widths import half_of, inflated, rounded_by, tail_of, variance_of, widths_of
-from leakcap.tables.workload import Places, margins_of_places
+from leakcap.tables.workload import Places
 
 __all__ = [
     "LARGEST_WEIGHT",
@@ -55,11 +55,12 @@ class ReleasedTable:
     of the widest where they are unlike, which `half_widths` has.
 
     `values` has an axis for each column of `columns`, in the order of the policy's keys. A cell of a
-    `cumulative` column stands for all keys from the first one to its own.
+    `cumulative` column stands for all keys from the first one to its own. Columns that lie within each other
+    have one axis together, whose `keys` are tuples of theirs: the pairs that can occur.
     """
 
     columns: tuple[str, ...]
-    keys: tuple[tuple[Key, ...], ...]
+    keys: tuple[tuple[Key, ...] | tuple[tuple[Key, ...], ...], ...]
     values: NDArray[np.float64]
     half_width: float
     standard_deviation: float
@@ -76,7 +77,8 @@ class ReleasedTable:
             width = self.half_width if self.half_widths is None else float(self.half_widths[place])
             low = float_down(Fraction(value) - Fraction(width))
             high = float_up(Fraction(value) + Fraction(width))
-            keys = tuple(own[i] for own, i in zip(self.keys, place, strict=True))
+            found = (own[i] for own, i in zip(self.keys, place, strict=True))
+            keys = tuple(key for one in found for key in (one if isinstance(one, tuple) else (one,)))
             yield keys, Estimate(value, low, high)
 
     @property
@@ -156,17 +158,24 @@ class ReleasedTables:
         place = workload.place(columns)
         rule = "be among the columns of the table"
         require(all(one in columns for one in cumulative), "cumulative", "table", rule, tuple(cumulative))
+        rule = "be of columns whose keys lie within no other's, and have none within them"
+        tied = workload.chains.tied
+        require(tied.isdisjoint(cumulative), "cumulative", "table", rule, tuple(cumulative))
         added = [i for i in place if workload.named((i,))[0] in cumulative]
         top, bottom = margin_of(workload, self.integers, place)
         for axis, i in enumerate(place):
             top = np.cumsum(top, axis=axis) if i in added else top
         values = np.array([number / bottom for number in np.ravel(top)], dtype=np.float64)
         shape = tuple(workload.sizes[i] for i in place)
-        keys = tuple(tuple(self.planned.axes[i].labels.values()) for i in place)
+        down = workload.chains.down_to
+        keys = tuple(
+            self.planned.keys_of(i) if len(down(i)) > 1 else tuple(key for (key,) in self.planned.keys_of(i))
+            for i in place
+        )
         # A double may lie half an ulp from its fraction, about which the interval is.
         exact = (Fraction(int(number), bottom) for number in np.ravel(top))
         off = max(abs(Fraction(value) - one) for value, one in zip(values.tolist(), exact, strict=True))
-        if not added and not workload.ordered.intersection(place):
+        if not added and not workload.uneven.intersection(place):
             half = half_width(self.plan, [(place, Fraction(1))], self.plan.variance(place), self.among)
             each, deviation = None, root_up(self.plan.variance(place))
             most = float_up(half + off)
@@ -192,12 +201,7 @@ class ReleasedTables:
         top, bottom = margin_of(workload, self.integers, table)
         weights = {}
         for i in table:
-            column = workload.named((i,))[0]
-            wanted = cells[column]
-            ends = wanted if isinstance(wanted, tuple) else (wanted, wanted)
-            first, *_, last = [self._key(i, {column: end}) for end in ends] if len(ends) == 2 else (1, 0)
-            rule = "be a key, or a first one and a last one that is not before it"
-            require(first <= last, column, "between", rule, wanted)
+            first, last = self._ends(i, cells)
             weights[i] = [int(first <= key <= last) for key in range(workload.sizes[i])]
             top = top[first : last + 1].sum(axis=0)
         exact = Fraction(int(top), bottom)
@@ -241,14 +245,41 @@ class ReleasedTables:
         )
         return Estimate(float(found), float_down(found - half), float_up(found + half))
 
+    def _ends(self, place: int, cells: Mapping[str, Key | tuple[Key, Key]]) -> tuple[int, int]:
+        """The places of the first and the last key that are wanted of a column."""
+        column = self.planned.axes[place].column
+        wanted = cells[column]
+        if place in self.plan.workload.chains.outer:
+            named = {name: cells[name] for name in self.planned.nested[column].columns if name in cells}
+            single = {name: own for name, own in named.items() if not isinstance(own, tuple)}
+            rule = "be single keys, of a column that lies within another"
+            require(len(single) == len(named), column, "between", rule, wanted)
+            return (self._key(place, single),) * 2
+        ends = wanted if isinstance(wanted, tuple) else (wanted, wanted)
+        first, *_, last = [self._key(place, {column: end}) for end in ends] if len(ends) == 2 else (1, 0)
+        rule = "be a key, or a first one and a last one that is not before it"
+        require(first <= last, column, "between", rule, wanted)
+        return first, last
+
     def _key(self, place: int, keys: Mapping[str, Key]) -> int:
-        axis = self.planned.axes[place]
-        labels = list(axis.labels.values())
-        wanted = keys[axis.column]
-        for index, label in enumerate(labels):
-            if type(label) is type(wanted) and label == wanted:
-                return index
-        raise InvalidParameter(f"`{axis.column}` of a cell must be one of its public keys. Got {wanted!r}.")
+        """The place of a key of a column, by the keys of the columns that it lies within, too, or by as many
+        of these as say which it is."""
+        columns = self.planned.nested_columns(place)
+        asked = [(at, keys[name]) for at, name in enumerate(columns) if name in keys]
+        found = [
+            index
+            for index, path in enumerate(self.planned.keys_of(place))
+            if all(type(path[at]) is type(key) and path[at] == key for at, key in asked)
+        ]
+        if len(found) == 1:
+            return found[0]
+        wanted = ", ".join(repr(key) for _, key in asked)
+        if len(columns) == 1:
+            raise InvalidParameter(f"`{columns[0]}` of a cell must be one of its public keys. Got {wanted}.")
+        raise InvalidParameter(
+            f"{', '.join(f'`{name}`' for name in columns)} of a cell must be keys that can occur together, "
+            f"of one cell alone. Got {wanted}."
+        )
 
 
 def error_of_cells(plan: ResidualPlan, table: Places) -> float:
@@ -256,7 +287,7 @@ def error_of_cells(plan: ResidualPlan, table: Places) -> float:
 
     A released cell's interval is wider by the rounding of its value to a double.
     """
-    if plan.workload.ordered.intersection(table):
+    if plan.workload.uneven.intersection(table):
         return float(widths_of(plan, table, ())[0].max())
     return float_up(half_width(plan, [(table, Fraction(1))], plan.variance(table)))
 
@@ -276,9 +307,9 @@ def half_width(
 
 def _steps(plan: ResidualPlan, table: Places) -> Fraction:
     """Σ|w| of a cell, at most: ∏2(n − 1)/(N_A·N_B), added up over its margins A; of ordered columns more."""
-    bases, found = plan.workload.bases, Fraction(0)
-    for part in margins_of_places(table):
+    found = Fraction(0)
+    for part in plan.workload.margins(table):
         if part in plan.variances:
             whole = Fraction(1, plan.workload.grain(part))
-            found += math.prod((bases[i].most_absolute[i not in part] for i in table), start=whole)
+            found += math.prod((way.most_absolute for way in plan.workload.ways(table, part)), start=whole)
     return found + tail_of(plan, table)[1]

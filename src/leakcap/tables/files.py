@@ -10,6 +10,7 @@
     publication = { title = "Stays", period = "2026-03", version = "1.0" }
     ranges = ["week"]                of these columns ranges of keys are wanted, in place of cells
     prefixes = ["band"]              of these the counts from the first key on
+    nested = false                   all pairs of keys of columns within others, too, as microdata need
 
     [[tables]]
     columns = ["sex", "age", "ward"]
@@ -58,6 +59,7 @@ class TablesContents(BaseModel):
     where: str | None = None
     ranges: tuple[str, ...] | None = None
     prefixes: tuple[str, ...] | None = None
+    nested: bool | None = None
     tables: tuple[TableAsked, ...] = Field(min_length=1)
 
 
@@ -115,5 +117,6 @@ def file_of_contents(contents: TablesContents, path: Path) -> TablesFile:
         where=contents.where,
         ranges=contents.ranges,
         prefixes=contents.prefixes,
+        nested=contents.nested,
     )
     return TablesFile(folder / contents.policy, data, contents.table, ledger, asked, contents.publication)

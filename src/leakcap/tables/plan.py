@@ -34,6 +34,9 @@ from leakcap.errors import require
 from leakcap.numeric import float_up
 from leakcap.numeric.rounding import floor_log2
 from leakcap.sampling.rational import printed
+from leakcap.tables.nested.bound import least_error
+from leakcap.tables.nested.division import shares_of
+from leakcap.tables.nested.level import Level
 from leakcap.tables.ordered.basis import root_down
 from leakcap.tables.ordered.protocol import Basis
 from leakcap.tables.workload import Places, Workload, margins_of_places
@@ -94,7 +97,11 @@ class ResidualPlan:
         """
         owner = "ResidualPlan"
         heard = [table for table in tables if reach_squared(workload, table)]
-        roots = _roots(workload, heard, _own_measures(workload))
+        roots = (
+            shares_of(workload, heard)
+            if workload.within
+            else _roots(workload, heard, _own_measures(workload))
+        )
         total = sum(roots.values())
         offered = rho / rows**2
         # Shares of ρ as T is divided, where a unit is present or not.
@@ -120,7 +127,8 @@ class ResidualPlan:
     @cached_property
     def rho(self) -> Fraction:
         """The ρ of zero-concentrated privacy that this noise costs: exact between presence and absence, and
-        between contents of up to twelve columns; of more columns no less.
+        between contents of up to twelve columns; of more columns no less, and of nested ones whose keys have
+        unlike numbers of keys within them.
         """
         return self.rows**2 * self.squared_distance / 2
 
@@ -140,13 +148,14 @@ class ResidualPlan:
     def _apart(self) -> Fraction:
         """Between two rows: at most 2(Δ_A² − ∏_{same} n(n−1)·∏_{unlike}(−n)), over the ways to be unlike.
 
-        Of an ordered column columns of Ξ differ in length, and two of them have one of several products.
-        What stands here is linear in the product of each column by itself, and so no more than with the
-        largest or the least.
+        Of a nested column the product is that of siblings, or 0 of keys with unlike parents. Of an ordered
+        column columns of Ξ differ in length, and two of them have one of several products. What stands here
+        is linear in the product of each column by itself, so no more than with the largest or the least.
         """
         bases = self.workload.bases
         used = sorted({place for table in self.variances for place in table})
-        if len(used) > _ENUMERATED:
+        choices = [self._unlike(line) for line in self._lines(used)]
+        if math.prod(map(len, choices)) > 1 << _ENUMERATED:
             return 2 * self._sum(
                 {
                     table: reach_squared(self.workload, table)
@@ -160,13 +169,8 @@ class ResidualPlan:
             for table, variance in self.variances.items()
         ]
         farthest = 0
-        for unlike in itertools.product((False, True), repeat=len(used)):
-            if not any(unlike):
-                continue
-            factor = {
-                place: bases[place].least if differs else bases[place].reach
-                for place, differs in zip(used, unlike, strict=True)
-            }
+        for chosen in itertools.product(*choices):
+            factor = {place: product for own in chosen for place, product in own.items()}
             apart = sum(
                 weight
                 * (reach - self.workload.grain(table) ** 2 * math.prod(factor[place] for place in table))
@@ -175,22 +179,39 @@ class ResidualPlan:
             farthest = max(farthest, apart)
         return Fraction(2 * farthest, common)
 
+    def _lines(self, used: Sequence[int]) -> list[tuple[int, ...]]:
+        """The columns that are used, each chain of nested ones together."""
+        down = [self.workload.chains.down_to(place) for place in used]
+        return [line for line in down if not any(line[-1] in other[:-1] for other in down)]
+
+    def _unlike(self, line: tuple[int, ...]) -> list[dict[int, int]]:
+        """By column of a chain the product of two columns of Ξ, for each way in which two keys can be alike:
+        all; or down to some column, in which they are siblings, and below which they have no parent in
+        common."""
+        bases = self.workload.bases
+        found = [{place: bases[place].reach for place in line}]
+        for at, place in enumerate(line):
+            level = self.workload.chains.levels.get(place)
+            ends = {bases[place].least, bases[place].least if level is None else level.most_apart}
+            for product in sorted(ends):
+                above = {one: bases[one].reach for one in line[:at]}
+                found.append({**above, place: product, **dict.fromkeys(line[at + 1 :], 0)})
+        return found
+
     def noise(self, table: Places) -> Fraction:
         """The variance of what is released of a table, in units of its residual."""
         return self.variances[table] / self.workload.grain(table) ** 2
 
     def parts(self, table: Places) -> Iterator[tuple[Places, Fraction]]:
         """The tables whose noise reaches a cell of `table`, and each one's part of its variance, at most."""
-        for part in margins_of_places(table):
+        for part in self.workload.margins(table):
             if part in self.variances:
-                shown = Fraction(1)
-                for place in table:
-                    rest, spread = self.workload.bases[place].most_in_cells
-                    shown *= rest if place in part else spread
-                yield part, self.noise(part) * shown
+                ways = self.workload.ways(table, part)
+                yield part, math.prod((way.most_square for way in ways), start=self.noise(part))
 
     def variance(self, table: Places) -> Fraction:
-        """The variance of one cell of a table, at most; all cells have the same, but for ordered columns.
+        """The variance of one cell of a table, at most; all cells have the same, but for ordered and nested
+        columns.
 
         >>> plan = ResidualPlan.of(Workload.of({"sex": 2}, [["sex"]]), 0.02)
         >>> [round(float(plan.variance(table)), 1) for table in plan.workload.closure]
@@ -201,14 +222,11 @@ class ResidualPlan:
     @cached_property
     def error(self) -> Fraction:
         """The expected weighted squared error, over all that is wanted of the tables that were asked for."""
-        bases, found = self.workload.bases, Fraction(0)
+        found = Fraction(0)
         for table, weight in self.workload.weights.items():
-            for part in margins_of_places(table):
+            for part in self.workload.margins(table):
                 if part in self.variances:
-                    own = math.prod(
-                        (bases[i].rest_error if i in part else bases[i].spread_error for i in table),
-                        start=Fraction(1),
-                    )
+                    own = math.prod((way.error for way in self.workload.ways(table, part)), start=Fraction(1))
                     found += weight * self.noise(part) * own
         return found
 
@@ -221,6 +239,9 @@ class ResidualPlan:
         between contents, of which one is that no row counts, also by the mean over all pairs of rows, from
         which the total hides. Source: Li & Miklau 2013, theorem 3; `docs/theory/ranges.md`.
         """
+        if self.workload.within:
+            square = least_error(self.workload, replace=self.replace)
+            return self.rows**2 * square / (2 * self.rho)
         heard = [one for one in self.workload.closure if reach_squared(self.workload, one)]
         roots = _roots(self.workload, heard, _least_measures(self.workload))
         square = Fraction(sum(roots.values()) ** 2, 1 << _FIXED)
@@ -230,7 +251,7 @@ class ResidualPlan:
         if len(self.workload.weights) == 1:
             # Of one table alone the best strategy is a product.
             ((table, weight),) = self.workload.weights.items()
-            alone = math.prod((self.workload.bases[i].least_alone for i in table), start=weight)
+            alone = math.prod((self.workload.plain_bases[i].least_alone for i in table), start=weight)
             square = max(square, alone)
         return self.rows**2 * square / (2 * self.rho)
 
@@ -262,13 +283,14 @@ _Measures: TypeAlias = Sequence[tuple[Fraction, Fraction]]
 def _own_measures(workload: Workload) -> _Measures:
     """For each column Σ(wᵀu)², and √(Σ‖wᵀL‖²·Δ²/Σ(wᵀu)²): 1/n and n − 1 for cells."""
     return [
-        (one.spread_error, root_down(one.rest_error * one.reach / one.spread_error)) for one in workload.bases
+        (one.spread_error, root_down(one.rest_error * one.reach / one.spread_error))
+        for one in workload.plain_bases
     ]
 
 
 def _least_measures(workload: Workload) -> _Measures:
     """The same of the least that any strategy errs by, from below."""
-    return [(one.least_total, root_down(one.least_rest / one.least_total)) for one in workload.bases]
+    return [(one.least_total, root_down(one.least_rest / one.least_total)) for one in workload.plain_bases]
 
 
 def _roots(workload: Workload, tables: Sequence[Places], measures: _Measures) -> dict[Places, int]:
@@ -288,7 +310,7 @@ def _roots(workload: Workload, tables: Sequence[Places], measures: _Measures) ->
     }
 
 
-def _least_product(bases: list[Basis]) -> int:
+def _least_product(bases: Sequence[Basis | Level]) -> int:
     """The least product of two unlike columns of ⊗Ξ, over the ways to be unlike somewhere, at least.
 
     In each column one of them is the reach or `least`, for it is linear in each; of cells that is negative

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.numeric.rounding import short_down
+from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Axis, key_axis
 from leakcap.release.columns.within import require_apart_from, require_told_apart
@@ -24,6 +25,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of
 from leakcap.release.planning.queries import Query
 from leakcap.sampling.rational import printed
+from leakcap.tables.nested.columns import NestedKeys, nested_keys
 from leakcap.tables.ordered.design import Kind
 from leakcap.tables.plan import ResidualPlan
 from leakcap.tables.workload import MOST_TABLES, Places, Workload
@@ -68,6 +70,10 @@ class TablesQuestion(BaseModel):
     them, in `prefixes` those from the first key on, in place of cells. Cells, ranges and prefixes can all
     be told afterwards.
 
+    Where the keys of one column lie within those of another (districts in regions, months in quarters), only
+    pairs that can occur are cells, and a table of the inner column has the outer one, too. With `nested =
+    false` all pairs are, as microdata need them.
+
     >>> TablesQuestion(columns=("sex", "age"), ways=2, rho=0.02).name
     'tables'
     """
@@ -83,13 +89,14 @@ class TablesQuestion(BaseModel):
     rho: Number | None = None
     epsilon: Number | None = None
     where: str | None = None
+    nested: bool | None = None
 
     def planned(self, policy: Policy) -> PlannedTables:
         """What is counted and which noise it gets. Raises `InvalidQuery`; touches no data."""
         policy = with_cases(policy)
         self._check(policy)
         rows = Query(name=self.name, statistic="count", where=self.where, epsilon=1.0)
-        counted, axes = self._counted(rows, policy), []
+        counted, axes = self._counted(rows, policy), list[Axis]()
         for column in self._columns():
             known = policy.columns.get(column)
             if known is None or known.keys is None or known.private is not None:
@@ -98,11 +105,17 @@ class TablesQuestion(BaseModel):
                     f"Got `{column}`. Of numbers and dates ask by a column that is derived from them."
                 )
             axes.append(key_axis(column, policy, rows))
-        require_told_apart(axes, f"`columns` of tables `{self.name}`", alone=True)
-        require_apart_from(axes, (), f"Tables `{self.name}`")
-        sizes = {axis.column: len(axis.labels) for axis in axes}
+        owner = f"Tables `{self.name}`"
+        if self.nested is False:
+            require_told_apart(axes, f"`columns` of tables `{self.name}`", alone=True)
+            require_apart_from(axes, (), owner)
+            order, nested = self._columns(), dict[str, NestedKeys]()
+        else:
+            require_told_apart(axes, f"`columns` of tables `{self.name}`")
+            order, nested = nested_keys(axes, policy, owner)
+        axes = sorted(axes, key=lambda axis: order.index(axis.column))
         try:
-            workload = self._workload(sizes)
+            workload = self._workload(axes, nested)
             plan = ResidualPlan.of(
                 workload,
                 self.price(policy),
@@ -111,7 +124,7 @@ class TablesQuestion(BaseModel):
             )
         except InvalidParameter as error:
             raise InvalidQuery(f"Tables `{self.name}`: {error}") from None
-        return PlannedTables(self, policy, tuple(axes), plan, counted)
+        return PlannedTables(self, policy, tuple(axes), plan, counted, nested)
 
     def _counted(self, rows: Query, policy: Policy) -> Plan:
         """The plan of the rows that are counted; what is wrong with them is said of the tables."""
@@ -163,11 +176,11 @@ class TablesQuestion(BaseModel):
     def _check_ordered(self) -> None:
         """Raise `InvalidQuery` unless `ranges` and `prefixes` name columns of the tables, each once."""
         known, seen = self._columns(), set[str]()
-        for field in ("ranges", "prefixes"):
-            for column in getattr(self, field) or ():
+        for kind in ("ranges", "prefixes"):
+            for column in getattr(self, kind) or ():
                 if column not in known:
                     raise InvalidQuery(
-                        f"`{field}` of tables `{self.name}` must name columns of its tables. Got `{column}`."
+                        f"`{kind}` of tables `{self.name}` must name columns of its tables. Got `{column}`."
                     )
                 if column in seen:
                     raise InvalidQuery(
@@ -199,16 +212,31 @@ class TablesQuestion(BaseModel):
         """All columns, in the order in which they are named first."""
         return list(dict.fromkeys(column for one in self._asked() for column in one.columns))
 
-    def _workload(self, sizes: dict[str, int]) -> Workload:
+    def _workload(self, axes: Sequence[Axis], nested: Mapping[str, NestedKeys]) -> Workload:
         found: dict[frozenset[str], tuple[tuple[str, ...], Fraction]] = {}
         for one in self._asked():
             weight = printed(one.weight)
             for columns in one.each():
-                before = found.get(frozenset(columns), (columns, Fraction(0)))[1]
-                found[frozenset(columns)] = columns, before + weight
+                whole = dict.fromkeys(
+                    own for name in columns for own in (nested[name].columns if name in nested else (name,))
+                )
+                before = found.get(frozenset(whole), (columns, Fraction(0)))[1]
+                found[frozenset(whole)] = tuple(whole), before + weight
         wanted = list(found.values())
         tables, weights = [columns for columns, _ in wanted], [weight for _, weight in wanted]
-        return Workload.of(sizes, tables, weights, self.kinds)
+        sizes = {
+            axis.column: len(nested[axis.column].paths) if axis.column in nested else len(axis.labels)
+            for axis in axes
+        }
+        within = {name: own.within for name, own in nested.items() if len(own.columns) > 1}
+        return Workload.of(sizes, tables, weights, self.kinds, within)
+
+    def flat(self, policy: Policy) -> TablesQuestion:
+        """The question whose cells are all pairs of keys, also where one column lies within another; itself
+        where none does. Raises `InvalidQuery`."""
+        if self.nested is not None or not self.planned(policy).nested:
+            return self
+        return self.model_copy(update={"nested": False})
 
     def at_share(self, share: float) -> TablesQuestion:
         """The question at this share of its price, rounded down."""
@@ -234,6 +262,21 @@ class PlannedTables:
     axes: tuple[Axis, ...]
     plan: ResidualPlan
     counted: Plan
+    nested: Mapping[str, NestedKeys] = field(default_factory=dict)
+    """Of the columns that lie within others, or have others within them, the keys that can occur."""
+
+    def keys_of(self, place: int) -> tuple[tuple[Key, ...], ...]:
+        """For each key of the column at a place of the workload those of the columns that it lies within,
+        the outermost first, and its own."""
+        column = self.axes[place].column
+        if column in self.nested:
+            return self.nested[column].paths
+        return tuple((key,) for key in self.axes[place].labels.values())
+
+    def nested_columns(self, place: int) -> tuple[str, ...]:
+        """The columns that the one at a place lies within, the outermost first, and itself."""
+        column = self.axes[place].column
+        return self.nested[column].columns if column in self.nested else (column,)
 
     @cached_property
     def text(self) -> str:
@@ -241,7 +284,8 @@ class PlannedTables:
         workload = self.plan.workload
         weights, ways = set(workload.weights.values()), set(map(len, workload.weights))
         all_ = math.comb(len(workload.columns), max(ways))
-        if weights == {Fraction(1)} and len(ways) == 1 and len(workload.weights) == all_ > 1:
+        alike = weights == {Fraction(1)} and len(ways) == 1 and not workload.within
+        if alike and len(workload.weights) == all_ > 1:
             told = f"all tables of {max(ways)} of {', '.join(map(named, sorted(workload.columns)))}"
         else:
             parts = [
@@ -250,6 +294,8 @@ class PlannedTables:
                 if table in workload.weights
             ]
             told = f"tables {' '.join(parts)}"
+        for name in sorted(workload.within):
+            told += f" with {named(name)} within {named(workload.within[name].outer)}"
         for kind in ("ranges", "prefixes"):
             own = sorted(name for name, one in workload.kinds.items() if one == kind)
             told += f" by {kind} of {', '.join(map(named, own))}" if own else ""
@@ -268,6 +314,8 @@ class PlannedTables:
         """
         columns = list(self.plan.workload.columns)
         kept = f" that have a listed key in {'each of ' if len(columns) > 1 else ''}{', '.join(columns)}"
+        if any(own.listed and len(own.columns) > 1 for own in self.nested.values()):
+            kept += ", listed together where one lies within another"
         rows = f"{kept if columns else ''}{f', {self._condition}' if self._condition else ''}"
         told = f"All tables and margins are about the rows{rows}." if rows else ""
         return f"{told} {self.counted.coverage.about}".strip()
@@ -282,7 +330,10 @@ class PlannedTables:
     @property
     def maximal(self) -> list[Places]:
         """The tables that are no margins of others: what is counted."""
-        wanted = self.plan.workload.weights
+        workload, wanted = self.plan.workload, self.plan.workload.weights
+        if workload.within:
+            inner = {part for table in wanted for part in workload.margins(table) if part != table}
+            return [table for table in sorted(wanted, key=len, reverse=True) if table not in inner]
         # Tables of as many columns do not hold each other: of pairs alone none is compared with any.
         within = {
             margin

@@ -8,6 +8,7 @@ these must not change meanwhile, which the manual says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,9 +46,31 @@ def statements_of_tables(planned: PlannedTables, engine: Engine, seed: str = "")
     A row that has no public key in one of the columns is left out before rows are added up, so that NULL
     stands for nothing but a column that a table lacks.
     """
-    tables = gathered(planned.maximal, planned.plan.workload.sizes)
+    tables = gathered(_with_listed(planned), _sizes(planned))
     some = [tuple(tables[start : start + _AT_ONCE]) for start in range(0, len(tables), _AT_ONCE)]
     return [TablesStatement(one, engine.write(_tree(planned, one, seed))) for one in some]
+
+
+def _with_listed(planned: PlannedTables) -> list[Places]:
+    """The tables that are no margins of others, as columns of the policy: each inner column with the outer
+    ones, and where pairs are listed all of their columns in every table, so that all are about the same rows.
+    """
+    workload, names = planned.plan.workload, list(planned.plan.workload.columns)
+    told = {name for name, own in planned.nested.items() if own.listed}
+    always = {names.index(one) for name in told for one in planned.nested[name].columns}
+    down = workload.chains.down_to
+    found = [
+        tuple(sorted(always.union(one for place in table for one in down(place))))
+        for table in planned.maximal
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _sizes(planned: PlannedTables) -> list[int]:
+    """By how many a column multiplies the cells of a table: a nested one by what lies within one key."""
+    workload, outer = planned.plan.workload, planned.plan.workload.chains.outer
+    sizes = workload.sizes
+    return [math.ceil(size / sizes[outer[i]]) if i in outer else size for i, size in enumerate(sizes)]
 
 
 def _tree(planned: PlannedTables, tables: Sequence[Places], seed: str) -> exp.Select:
@@ -90,14 +113,29 @@ def _counted(planned: PlannedTables, some: TablesStatement, engine: Engine) -> d
         place: planned.axes[place].places(code) for place, code in zip(_used(some.tables), codes, strict=True)
     }
     number = exact_integers(totals).astype(np.int64)
+    chains, columns = planned.plan.workload.chains, list(planned.plan.workload.columns)
     counts: dict[Places, Integers] = {}
     for table in some.tables:
         mine = np.ones(len(number), dtype=bool)
         for place, places in own.items():
             mine &= (places >= 0) == (place in table)
-        cells = np.zeros(tuple(planned.plan.workload.sizes[place] for place in table), dtype=np.int64)
-        cells[tuple(own[place][mine] for place in table)] = number[mine] if table else number[mine].sum()
-        counts[table] = cells
+        # An inner column says the outer ones; a pair that is not listed is in no cell.
+        heads, found = chains.innermost(table), []
+        for place in heads:
+            line = chains.down_to(place)
+            keys = [own[one][mine] for one in line]
+            if columns[place] in planned.nested:
+                axes = [planned.axes[one] for one in line]
+                found.append(planned.nested[columns[place]].places(axes, keys))
+            else:
+                found.append(keys[0])
+        listed = np.ones(int(mine.sum()), dtype=bool)
+        for keys_found in found:
+            listed &= keys_found >= 0
+        cells = np.zeros(tuple(planned.plan.workload.sizes[place] for place in heads), dtype=np.int64)
+        rows = number[mine][listed]
+        cells[tuple(one[listed] for one in found)] = rows if table else rows.sum()
+        counts[heads] = cells
     return counts
 
 

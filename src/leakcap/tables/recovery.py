@@ -2,7 +2,8 @@
 
 The estimates t̂ of a table A and the integers y of its residual have N_A·D·t̂ = D·y, D the differences from the
 first key along each axis: what smaller tables add is constant along an axis and falls out. D·y stands for y:
-Ξ·D·y = Ξ·y, and everything that is told of y is a function of Ξ·y. Along an ordered column y = Ξ·t̂ itself.
+Ξ·D·y = Ξ·y, and everything that is told of y is a function of Ξ·y. Along an ordered column y = Ξ·t̂ itself,
+along a nested one differences are from the first sibling, and k_p·n_p times as large.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from leakcap.errors import InvalidParameter
 from leakcap.tables.answer import ReleasedTables
 from leakcap.tables.charge import charge_of_tables
+from leakcap.tables.nested.level import Level
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, bases_of
 from leakcap.tables.workload import Places
@@ -52,12 +54,16 @@ def recovered_tables(
     for table in planned.plan.variances:
         bases = bases_of(workload, table)
         apart = np.array(values[table], dtype=np.float64).reshape([one.size for one in bases])
-        grown = math.prod(one.stretch if one.off else 2 * one.size for one in bases)
+        wide = (one.stretch if one.off or isinstance(one, Level) else 2 * one.size for one in bases)
+        grown = max(math.prod(wide), 1)
         grown *= workload.grain(table)
         if not bool((np.abs(apart) < _EXACT / float(grown)).all()):
             raise _unsound()
         cells = workload.grain(table)
         for axis, basis in enumerate(bases):
+            if isinstance(basis, Level):
+                apart = basis.differences(apart, axis)
+                continue
             apart = basis.forward(apart, axis) if basis.off else apart - apart.take([0], axis)
             cells *= 1 if basis.off else basis.size
         scaled = apart * cells

@@ -145,8 +145,9 @@ def _shaped(planned: PlannedTables, values: Sequence[Sequence[Any]]) -> dict[Pla
 def _by_name(planned: PlannedTables) -> list[tuple[Places, list[int]]]:
     """The tables with noise, and each one's axes in the order of its columns' names."""
     workload, found = planned.plan.workload, []
-    for table, names in planned.in_order:
+    columns = list(workload.columns)
+    for table, _ in planned.in_order:
         if table in planned.plan.variances:
-            own = workload.named(table)
-            found.append((table, [own.index(name) for name in names]))
+            own = [columns[place] for place in table]
+            found.append((table, [own.index(name) for name in sorted(own)]))
     return found

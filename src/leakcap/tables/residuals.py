@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leakcap.sampling import ByteSource, discrete_gaussian
+from leakcap.tables.nested.level import Level
 from leakcap.tables.ordered.basis import basis_of
 from leakcap.tables.ordered.protocol import Basis
 from leakcap.tables.plan import ResidualPlan
-from leakcap.tables.workload import Places, Workload, margins_of_places
+from leakcap.tables.workload import Places, Workload
 
 __all__ = [
     "Integers",
@@ -37,20 +38,20 @@ __all__ = [
 Integers = NDArray[np.int64]
 
 
-def residual_integers(counts: NDArray[Any], bases: Sequence[Basis] | None = None) -> NDArray[Any]:
+def residual_integers(counts: NDArray[Any], bases: Sequence[Basis | Level] | None = None) -> NDArray[Any]:
     """Ξ·counts for an array with an axis for each column: n·x − Σx along each, or as the `bases` say.
 
     >>> residual_integers(np.array([[3, 1], [0, 2]])).tolist()
     [[4, -4], [-4, 4]]
     """
     found = np.asarray(counts)
-    own = [basis_of(None, size, 1) for size in found.shape] if bases is None else bases
+    own = [basis_of(None, size, 1) for size in found.shape] if bases is None else list(bases)
     for axis, basis in enumerate(own):
         found = basis.forward(found, axis)
     return found
 
 
-def bases_of(workload: Workload, table: Places) -> list[Basis]:
+def bases_of(workload: Workload, table: Places) -> list[Basis | Level]:
     """What the columns of a table are released as."""
     return [workload.bases[place] for place in table]
 
@@ -66,10 +67,9 @@ def margins_counted(workload: Workload, counts: Mapping[Places, Integers]) -> di
     found: dict[Places, Integers] = {}
     wanted = set(workload.closure)
     for table, cells in counts.items():
-        for part in margins_of_places(table):
+        for part in workload.margins(table):
             if part in wanted and part not in found:
-                gone = tuple(axis for axis, place in enumerate(table) if place not in part)
-                found[part] = np.asarray(cells.sum(axis=gone, dtype=np.int64))
+                found[part] = workload.summed(table, cells.astype(np.int64), part)
     return {table: found[table] for table in workload.closure}
 
 
@@ -107,18 +107,17 @@ def margin_of(
     """
     shape = tuple(workload.sizes[place] for place in table)
     total, grains = np.zeros(shape, dtype=object), workload.grain(())
-    for part in margins_of_places(table):
+    for part in workload.margins(table):
         if part in released:
             own = np.asarray(released[part]).astype(object)
-            for axis, basis in enumerate(bases_of(workload, part)):
-                own = basis.back(own, axis)
-            own = own.reshape([workload.sizes[place] if place in part else 1 for place in table])
-            for axis, place in enumerate(table):
-                if place not in part:
-                    spread = workload.bases[place].spread
-                    own = own * spread.reshape([-1 if one == axis else 1 for one in range(len(table))])
+            ways = workload.ways(table, part)
+            # An axis of one place for each column of which a total is spread.
+            sizes = iter(own.shape)
+            own = own.reshape([next(sizes) if way.heard else 1 for way in ways])
+            for axis, way in enumerate(ways):
+                own = way.back(own, axis)
             total = total + own * (grains // workload.grain(part))
-    bottom = grains * math.prod(workload.bases[place].bottom for place in table)
+    bottom = grains * math.prod(way.bottom for way in workload.ways(table, ()))
     return np.asarray(total, dtype=object), bottom
 
 
@@ -133,16 +132,17 @@ def covariance(plan: ResidualPlan, first: tuple[Places, Places], second: tuple[P
     [25.0, 0.0]
     """
     (one, here), (other, there) = first, second
-    bases = plan.workload.bases
-    place, beside = dict(zip(one, here, strict=True)), dict(zip(other, there, strict=True))
-    spread = {i: bases[i].spread_at(k) for i, k in place.items()}
-    again = {i: bases[i].spread_at(k) for i, k in beside.items()}
-    common = tuple(sorted(set(one) & set(other)))
-    shared = {i: bases[i].shared(place[i], beside[i]) for i in common}
-    found = Fraction(0)
-    for part in margins_of_places(common):
-        if part in plan.variances:
-            own = math.prod((shared[i] for i in part), start=plan.noise(part))
-            own *= math.prod((spread[i] for i in one if i not in part), start=Fraction(1))
-            found += own * math.prod((again[i] for i in other if i not in part), start=Fraction(1))
+    workload, found = plan.workload, Fraction(0)
+    for part in sorted(set(workload.margins(one)).intersection(workload.margins(other))):
+        if part not in plan.variances:
+            continue
+        own = list(zip(workload.ways(one, part), here, strict=True))
+        beside = list(zip(workload.ways(other, part), there, strict=True))
+        shared = plan.noise(part)
+        for way, key in (pair for pair in (*own, *beside) if not pair[0].heard):
+            shared *= way.shared(key, way, key)
+        heard, again = ([pair for pair in pairs if pair[0].heard] for pairs in (own, beside))
+        for (way, key), (other_way, place) in zip(heard, again, strict=True):
+            shared *= way.shared(key, other_way, place)
+        found += shared
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.tables.question import PlannedTables
@@ -45,12 +47,36 @@ def cells_named(planned: PlannedTables, words: str) -> dict[str, Key | tuple[Key
                     f"policy's order. Got `{wanted}`."
                 )
     asked = planned.plan.workload
-    if tuple(sorted(list(asked.columns).index(column) for column in found)) not in asked.closure:
+    table = asked.chains.innermost(sorted(list(asked.columns).index(column) for column in found))
+    _check_nested(planned, table, found)
+    if table not in asked.closure:
         raise InvalidQuery(
             "`--between` must have columns that are a table of the file together, or a margin of one. Got "
             f"{', '.join(f'`{column}`' for column in found)}."
         )
     return found
+
+
+def _check_nested(
+    planned: PlannedTables, table: Sequence[int], found: Mapping[str, Key | tuple[Key, Key]]
+) -> None:
+    """Raise `InvalidQuery` unless what is said of columns within others is one of their cells."""
+    for place in table:
+        columns = planned.nested_columns(place)
+        own = {name: found[name] for name in columns if name in found}
+        if len(columns) == 1 or not own:
+            continue
+        said = ", ".join(f"{name} = {key}" for name, key in own.items())
+        cells = [
+            path
+            for path in planned.keys_of(place)
+            if all(own.get(name, key) == key for name, key in zip(columns, path, strict=True))
+        ]
+        if any(isinstance(key, tuple) for key in own.values()) or len(cells) != 1:
+            raise InvalidQuery(
+                f"`--between` must have one key of each of {', '.join(f'`{name}`' for name in columns)}, "
+                f"which can occur together. Got `{said}`."
+            )
 
 
 def _keys(planned: PlannedTables, column: str) -> list[Key]:

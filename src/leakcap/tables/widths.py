@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leakcap.numeric.rounding import float_up, up
 from leakcap.tables.plan import ResidualPlan, root_up
 from leakcap.tables.residuals import Integers
-from leakcap.tables.workload import Places, Workload, margins_of_places
+from leakcap.tables.workload import Places, Workload
 
 __all__ = [
     "NORMAL",
@@ -64,19 +64,17 @@ def variance_of(
     >>> both == plan.variance(()), both == 2 * plan.variance((0,))
     (True, True)
     """
-    bases = plan.workload.bases
-    spread, square, absolute = dict[int, Fraction](), dict[int, Fraction](), dict[int, Fraction]()
-    for place in table:
-        spread[place], rest = bases[place].along(weights[place])
-        square[place] = Fraction(int((rest**2).sum()), bases[place].bottom ** 2)
-        absolute[place] = Fraction(int(np.abs(rest).sum()), bases[place].bottom)
+    workload, known = plan.workload, dict[int, tuple[Fraction, Fraction]]()
     variance = steps = Fraction(0)
-    for part in margins_of_places(table):
+    for part in workload.margins(table):
         if part not in plan.variances:
             continue
-        beside = math.prod((spread[i] for i in table if i not in part), start=Fraction(1))
-        variance += math.prod((square[i] for i in part), start=plan.noise(part)) * beside**2
-        steps += math.prod((absolute[i] for i in part), start=abs(beside)) / plan.workload.grain(part)
+        ways = workload.ways(table, part)
+        for i, way in zip(table, ways, strict=True):
+            if id(way) not in known:
+                known[id(way)] = way.along(weights[i])
+        variance += math.prod((known[id(way)][0] for way in ways), start=plan.noise(part))
+        steps += math.prod((known[id(way)][1] for way in ways), start=Fraction(1, workload.grain(part)))
     tail, missed = tail_of(plan, table)
     cells = math.prod(sum(map(abs, weights[i])) for i in table)
     return inflated(variance, cells * tail), steps + cells * missed
@@ -127,7 +125,7 @@ def _off(workload: Workload, table: Places) -> list[tuple[Places, Fraction]]:
         return []
     near = math.prod((one.largest for one in bases), start=Fraction(1))
     apart = math.prod((one.largest + one.off for one in bases), start=Fraction(1)) - near
-    return [(part, apart) for part in margins_of_places(table)]
+    return [(part, apart) for part in workload.margins(table)]
 
 
 def widths_of(
@@ -142,18 +140,20 @@ def widths_of(
     """
     shape = [plan.workload.sizes[place] for place in table]
     variance, steps = np.zeros(shape), np.zeros(shape)
-    axes = [plan.workload.bases[place].each(place in cumulative) for place in table]
-    for part in margins_of_places(table):
+    known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    for part in plan.workload.margins(table):
         if part not in plan.variances:
             continue
         own, beside = np.full(shape, float(plan.noise(part))), np.ones(shape)
-        for axis, (place, (squares, absolutes, totals)) in enumerate(zip(table, axes, strict=True)):
+        ways = plan.workload.ways(table, part)
+        for axis, (place, way) in enumerate(zip(table, ways, strict=True)):
             wide = [-1 if one == axis else 1 for one in range(len(table))]
-            heard = place in part
-            own *= np.array(
-                [float(s if heard else t * t) for s, t in zip(squares, totals, strict=True)]
-            ).reshape(wide)
-            beside *= np.array([float(one) for one in (absolutes if heard else totals)]).reshape(wide)
+            if id(way) not in known:
+                both = way.each(place in cumulative)
+                squares, absolutes = (np.array([float(one) for one in column]) for column in both)
+                known[id(way)] = squares, absolutes
+            own *= known[id(way)][0].reshape(wide)
+            beside *= known[id(way)][1].reshape(wide)
         variance, steps = variance + own, steps + beside / plan.workload.grain(part)
     tail, missed = tail_of(plan, table)
     cells = math.prod(plan.workload.sizes[place] if place in cumulative else 1 for place in table)

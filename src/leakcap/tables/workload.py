@@ -8,18 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leakcap.errors import require
 from leakcap.sampling.rational import printed
+from leakcap.tables.nested.chains import Chains, Within
+from leakcap.tables.nested.level import Level
+from leakcap.tables.nested.ways import Way, chain_way, column_way
 from leakcap.tables.ordered.basis import basis_of
 from leakcap.tables.ordered.design import MOST_ORDERED, Kind
 from leakcap.tables.ordered.protocol import Basis
 
-__all__ = ["MOST_CELLS", "MOST_TABLES", "Places", "Workload", "margins_of_places"]
+__all__ = ["MOST_CELLS", "MOST_TABLES", "Places", "Within", "Workload", "margins_of_places"]
 
 Places: TypeAlias = tuple[int, ...]
-"""A table as the places of its columns among those of the workload, rising."""
+"""A table as the places of its columns among those of the workload, rising; of columns that lie within each
+other the innermost alone, whose keys say those of the others."""
 
 MOST_CELLS = 10**7
 """Cells of all tables together, those of their margins included."""
@@ -46,6 +53,9 @@ class Workload:
     from the first key on. A table of two such columns has the products. A weight is then what a squared
     error in one of these counts for. Whatever is wanted, every table, range, prefix and margin can be told.
 
+    Of a column in `within` each key lies within one of another column, which stands right before it: its
+    number is then that of pairs that can occur. A table that has it has the other column, too.
+
     >>> pairs = Workload.of_ways({"sex": 2, "age": 5, "ward": 3}, 2)
     >>> pairs.names, len(pairs.closure), pairs.cells
     ([('sex', 'age'), ('sex', 'ward'), ('age', 'ward')], 7, 42)
@@ -54,6 +64,7 @@ class Workload:
     columns: Mapping[str, int]
     weights: Mapping[Places, Fraction]
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    within: Mapping[str, Within] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -62,6 +73,7 @@ class Workload:
         tables: Sequence[Sequence[str]],
         weights: Sequence[float | Fraction] | None = None,
         kinds: Mapping[str, Kind] | None = None,
+        within: Mapping[str, Within] | None = None,
     ) -> Self:
         """These tables, all of weight 1 unless `weights` has one for each. Raises `InvalidParameter`.
 
@@ -77,6 +89,10 @@ class Workload:
         require(len(tables) > 0, "tables", owner, "name one table or more", list(tables))
         given = [1] * len(tables) if weights is None else list(weights)
         require(len(given) == len(tables), "weights", owner, "be one for each table", weights)
+        chains = Chains.of(columns, within or {})
+        for name in chains.tied.intersection(kinds or {}):
+            rule = "be of columns whose keys lie within no other's, and have none within them"
+            require(False, (kinds or {})[name], owner, rule, name, "Ask for its cells.")
         places = {name: place for place, name in enumerate(columns)}
         found: dict[Places, Fraction] = {}
         for table, weight in zip(tables, given, strict=True):
@@ -86,10 +102,10 @@ class Workload:
             good = isinstance(weight, int | float | Fraction) and not isinstance(weight, bool)
             good = good and 0 < weight < math.inf
             require(good, "weights", owner, "be positive and finite", weight)
-            own = tuple(sorted(places[name] for name in table))
+            own = chains.innermost(sorted(places[name] for name in table))
             require(own not in found, "tables", owner, "name each table once", list(table))
             found[own] = printed(weight)
-        return cls(dict(columns), found, cls._kinds(columns, kinds or {}))._few()._fine()
+        return cls(dict(columns), found, cls._kinds(columns, kinds or {}), dict(within or {}))._few()._fine()
 
     @staticmethod
     def _kinds(columns: Mapping[str, int], kinds: Mapping[str, Kind]) -> dict[str, Kind]:
@@ -118,31 +134,95 @@ class Workload:
         remedy = "Ask for fewer columns, fewer ways, or columns with fewer keys."
         own = sum(map(self.cells_of, self.weights))
         require(own <= MOST_CELLS, "tables", "Workload", rule, own, remedy)
-        margins = sum(2 ** len(table) for table in self.weights)
+        margins = sum(math.prod(1 + len(self.chains.down_to(i)) for i in table) for table in self.weights)
         require(margins <= 8 * MOST_CELLS, "tables", "Workload", "have fewer margins", margins, remedy)
         require(self.cells <= MOST_CELLS, "tables", "Workload", rule, self.cells, remedy)
         return self
 
     def _fine(self) -> Self:
-        """Refuse tables of ordered columns whose noisy numbers have no room in 64 bits."""
-        if self.kinds:
+        """Refuse tables of ordered or nested columns whose noisy numbers have no room in 64 bits."""
+        if self.kinds or self.within:
             stretch = max(
                 self.grain(table) * math.prod(self.bases[place].stretch for place in table)
                 for table in self.weights
             )
             most = f"{_MOST_STRETCH:,} times a count"
-            rule = f"have noisy numbers of no more than {most} where columns are ordered"
-            remedy = "Ask for fewer columns of a table as ranges or prefixes."
+            rule = f"have noisy numbers of no more than {most} where columns are ordered or nested"
+            remedy = "Ask for fewer columns of a table as ranges or prefixes, or for fewer nested ones."
             require(stretch <= _MOST_STRETCH, "tables", "Workload", rule, stretch, remedy)
         return self
 
     @cached_property
-    def bases(self) -> tuple[Basis, ...]:
+    def bases(self) -> tuple[Basis | Level, ...]:
         """What each column is released as."""
         kinds = [self.kinds.get(name) for name in self.columns]
         many = max((sum(kinds[place] is not None for place in table) for table in self.weights), default=0)
         scale = _FINE if many <= _MANY else _COARSE
-        return tuple(basis_of(kind, size, scale) for kind, size in zip(kinds, self.sizes, strict=True))
+        return tuple(
+            self.chains.levels.get(place) or basis_of(kind, size, scale)
+            for place, (kind, size) in enumerate(zip(kinds, self.sizes, strict=True))
+        )
+
+    @cached_property
+    def plain_bases(self) -> tuple[Basis, ...]:
+        """The same of a workload without nested columns."""
+        found = tuple(one for one in self.bases if not isinstance(one, Level))
+        assert len(found) == len(self.columns), "one of the columns is nested"
+        return found
+
+    @cached_property
+    def chains(self) -> Chains:
+        """Which columns lie within each other."""
+        return Chains.of(self.columns, self.within)
+
+    def ways(self, table: Places, part: Places) -> tuple[Way, ...]:
+        """How the noise of a margin `part` reaches each column of a table."""
+        return tuple(self._way(i, self.chains.met(i, part)) for i in table)
+
+    def _way(self, place: int, source: int | None) -> Way:
+        if (place, source) not in self._ways:
+            if place in self.chains.levels:
+                line = self.chains.down_to(place)
+                levels = tuple(self.chains.levels[one] for one in line)
+                way = chain_way(levels, None if source is None else line.index(source))
+            else:
+                basis = self.bases[place]
+                assert not isinstance(basis, Level)
+                way = column_way(basis, source is not None)
+            self._ways[place, source] = way
+        return self._ways[place, source]
+
+    @cached_property
+    def _ways(self) -> dict[tuple[int, int | None], Way]:
+        return {}
+
+    def margins(self, table: Places) -> list[Places]:
+        """The total, all margins, and the table itself.
+
+        >>> districts = Within("region", (0, 0, 1))
+        >>> asked = Workload.of({"region": 2, "district": 3}, [["district"]], within={"district": districts})
+        >>> asked.margins((1,)), asked.named((1,))
+        ([(), (0,), (1,)], ('region', 'district'))
+        """
+        if not self.within:
+            return margins_of_places(table)
+        kept = itertools.product(*((None, *self.chains.down_to(i)) for i in table))
+        found = [tuple(one for one in own if one is not None) for own in kept]
+        return sorted(found, key=lambda own: (len(own), own))
+
+    def summed(self, table: Places, cells: NDArray[Any], part: Places) -> NDArray[Any]:
+        """The counts of a margin, from those of a table."""
+        found = cells
+        for axis, i in reversed(list(enumerate(table))):
+            to = self.chains.met(i, part)
+            if to is None:
+                found = found.sum(axis=axis)
+                continue
+            for level in reversed(self.chains.down_to(i)):
+                if level == to:
+                    break
+                found = self.chains.levels[level].added(found, axis)
+        return np.asarray(found)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -157,7 +237,7 @@ class Workload:
     def named(self, table: Places) -> tuple[str, ...]:
         """The columns of a table."""
         names = list(self.columns)
-        return tuple(names[place] for place in table)
+        return tuple(names[one] for place in table for one in self.chains.down_to(place))
 
     def place(self, table: Sequence[str]) -> Places:
         """A table of the closure from its columns, in any order. Raises `InvalidParameter` for another one.
@@ -168,7 +248,7 @@ class Workload:
         names = list(self.columns)
         rule = "be a table that was asked for, or a margin of one"
         require(all(name in names for name in table), "table", "Workload", rule, tuple(table))
-        own = tuple(sorted(names.index(name) for name in table))
+        own = self.chains.innermost(sorted(names.index(name) for name in table))
         require(own in self._closed, "table", "Workload", rule, tuple(table))
         return own
 
@@ -189,6 +269,11 @@ class Workload:
         """The places of the columns that are asked as ranges or prefixes."""
         return frozenset(place for place, name in enumerate(self.columns) if name in self.kinds)
 
+    @cached_property
+    def uneven(self) -> frozenset[int]:
+        """The places of the columns whose cells may err by more or less: ordered and nested ones."""
+        return self.ordered.union(self.chains.levels)
+
     def grain(self, table: Places) -> int:
         """How many times its residual is released of a table: more than once only beside ordered columns."""
         return _GRAIN if self.kinds and not self.ordered.intersection(table) else 1
@@ -200,7 +285,7 @@ class Workload:
     @cached_property
     def closure(self) -> tuple[Places, ...]:
         """The tables and all their margins, the total first."""
-        found = {part for table in self.weights for part in margins_of_places(table)}
+        found = {part for table in self.weights for part in self.margins(table)}
         return tuple(sorted(found, key=lambda table: (len(table), table)))
 
     @cached_property

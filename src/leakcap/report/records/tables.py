@@ -117,6 +117,12 @@ class WorkloadRecord(Part):
             "where all were released. Intervals hold for all tables to choose from at once"
         ),
     ] = None
+    within: Annotated[
+        dict[str, str],
+        Field(
+            description="by column the one that its keys lie within: only pairs that can occur are cells"
+        ),
+    ] = Field(default_factory=dict)
     tables: tuple[TableRecord, ...]
     cumulative: Annotated[
         tuple[TableRecord, ...],
@@ -164,6 +170,7 @@ def _facts(found: ReleasedTables) -> dict[str, Any]:
         "query": found.text,
         "question": found.planned.question.model_dump(mode="json", exclude_none=True),
         **choice_told(found),
+        **({"within": {name: own.outer for name, own in workload.within.items()}} if workload.within else {}),
         "tables": tuple(tables),
         **({"cumulative": tuple(cumulative)} if cumulative else {}),
     }

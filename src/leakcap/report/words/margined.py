@@ -117,6 +117,8 @@ def margined_tables(
     known = {frozenset(one.columns): one for one in record.tables}
     cells: dict[frozenset[str], dict[_Line, CellRecord]] = {}
 
+    nested = {*record.within, *record.within.values()}
+
     def cell_at(line: _Line) -> CellRecord:
         columns = frozenset(column for column, _, _ in line)
         if columns not in cells:
@@ -133,7 +135,9 @@ def margined_tables(
             )
             for place, column in enumerate(table.columns)
         }
-        over = _across({column: len(own) for column, own in keys.items()}, most)
+        # Not every key of a column goes with every one of another that it lies within.
+        free = {column: len(own) for column, own in keys.items() if column not in nested}
+        over = _across(free, most) if len(keys) > 1 else _NOWHERE
         down = [column for column in table.columns if column != over]
         lines = [_line(table.columns, cell) for cell in table.cells]
         lines = list(dict.fromkeys(frozenset(one for one in line if one[0] != over) for line in lines))
@@ -162,7 +166,7 @@ def _line(columns: Sequence[str], cell: CellRecord) -> _Line:
 def _across(sizes: dict[str, int], most: int) -> str:
     """The column that goes across, with the fewest keys, of several the last; none where it is a list."""
     over = min(reversed(sizes), key=sizes.__getitem__, default=_NOWHERE)
-    return over if len(sizes) > 1 and 2 <= sizes[over] <= most else _NOWHERE
+    return over if over and 2 <= sizes[over] <= most else _NOWHERE
 
 
 def _total(keys: Iterable[str]) -> str:
