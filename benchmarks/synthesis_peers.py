@@ -1,24 +1,30 @@
-"""Microdata beside other libraries: `python benchmarks/synthesis_peers.py [seconds] [table …]` (600, all).
+"""Microdata beside other libraries: `python benchmarks/synthesis_peers.py [table …] [--runs N] [--only …]`.
 
 Three tables, hospital, adult and stays, at ρ = 0.1: the error of a file of as many rows, seconds of the clock
 and of CPU, and peak memory, each job in a process of its own. An error is Σ|file − exact| over the cells of a
 table of two columns, each over its rows, on average over all pairs. leakcap releases all pairs, or those of
 them that it chooses by a private score. The others run their AIM over all pairs in environments of their own
-(`make peers`), on one thread, and are stopped after so many seconds; one that is not installed is named and
-not counted. Targets: an error, a time and a memory no larger than theirs.
+(`make peers`), on one thread, and are stopped after `--seconds`; one that is not installed is named and not
+counted. With `--runs` each job is run so often, with new noise, and the mean error stands with its standard
+error. Targets: an error, a time and a memory no larger than theirs.
+
+Like for like: all count rows, of which one more or less is hidden (add/remove-one: a table of counts moves by
+1), all spend ρ = 0.1 of zero-concentrated privacy, all know the keys beforehand, and every row has one in
+each column. All are asked for as many rows as there are.
 
 AIM by its own authors stands in their repository alone, not in the package `mbi`, and is not among them.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,35 +76,83 @@ def job(name: str, folder: Path, seconds: float, *words: object) -> dict[str, fl
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
+def several(
+    name: str, folder: Path, seconds: float, runs: int, exact: tuple[dict[str, int], Any], *words: object
+) -> list[dict[str, float]] | str:
+    """Each of several runs with its error, or why there is nothing. The errors go to stderr as they come."""
+    found: list[dict[str, float]] = []
+    for _ in range(runs):
+        told = job(name, folder, seconds, *words)
+        if isinstance(told, str):
+            return told
+        found.append(told | {"error": error(*exact, np.load(folder / "rows.npy"))})
+        if runs > 1:
+            print(f"{name} {len(found)}: {found[-1]['error']:.4f}", file=sys.stderr, flush=True)
+    return found
+
+
+def mean_and_spread(runs: Sequence[Mapping[str, float]]) -> tuple[float, float]:
+    """The mean error, and its standard error: ∞ of one run."""
+    errors = [one["error"] for one in runs]
+    spread = np.std(errors, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else np.inf
+    return float(np.mean(errors)), float(spread)
+
+
+def line(name: str, runs: Sequence[Mapping[str, float]]) -> str:
+    """What all runs took on average, and their peak of memory."""
+    mean, spread = mean_and_spread(runs)
+    wall, used = (np.mean([one[what] for one in runs]) for what in ("wall", "cpu"))
+    peak = max(one["mib"] for one in runs)
+    shown = f"{mean:.4f}" + (f" ± {spread:.4f} ({len(runs)} runs)" if len(runs) > 1 else "")
+    return f"  {name:<28}error {shown}, {wall:7.1f} s, CPU {used:7.1f} s, {peak:6.0f} MiB"
+
+
+def verdict(ours: Sequence[Sequence[Mapping[str, float]]], theirs: Sequence[Mapping[str, float]]) -> str:
+    """Which targets the better of ours misses, and how far its error is below theirs."""
+    best = min(ours, key=lambda runs: mean_and_spread(runs)[0])
+    missed = [what for what in ("cpu", "mib") if _mean(best, what) > _mean(theirs, what)]
+    (mine, spread), (other, apart) = mean_and_spread(best), mean_and_spread(theirs)
+    if mine > other:
+        missed.insert(0, "error")
+    told = f"MISSED: {', '.join(missed)}" if missed else "kept"
+    return f"{told}; ours is {other - mine:+.4f} ± {np.hypot(spread, apart):.4f} below"
+
+
+def _mean(runs: Sequence[Mapping[str, float]], what: str) -> float:
+    return float(np.mean([one[what] for one in runs]))
+
+
 def main() -> None:
-    words = sys.argv[1:]
-    seconds = float(words.pop(0)) if words else 600.0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--only", choices=[*WAYS, *PEERS], action="append")
+    asked = parser.parse_args()
     there = [name for name in PEERS if python_of(name) is not None]
     for name in set(PEERS) - set(there):
         print(f"{name.upper()} IS NOT INSTALLED AND NOT COUNTED (`make peers` says why)")
-    for table in words or TABLES:
+    for table in asked.tables:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             sizes, codes = written(table, folder)
             print(f"{table}, {len(next(iter(codes.values()))):,} rows, {len(sizes)} columns, ρ = {RHO}")
-            ours: list[dict[str, float]] = []
+            ours: list[list[dict[str, float]]] = []
             pairs = len(sizes) * (len(sizes) - 1) // 2
             for name in (*WAYS, *there):
+                if asked.only and name not in asked.only:
+                    continue
                 few = [int(pairs * WAYS[name])] if WAYS.get(name, 1.0) < 1.0 else []
-                found = job("leakcap" if name in WAYS else name, folder, seconds, *few)
+                library = "leakcap" if name in WAYS else name
+                found = several(library, folder, asked.seconds, asked.runs, (sizes, codes), *few)
                 if isinstance(found, str):
                     print(f"  {name:<28}{found}", flush=True)
                     continue
-                found["error"] = error(sizes, codes, np.load(folder / "rows.npy"))
-                wall, used, peak = (found[what] for what in ("wall", "cpu", "mib"))
-                text = f"  {name:<28}error {found['error']:.4f}, "
-                text += f"{wall:7.1f} s, CPU {used:7.1f} s, {peak:6.0f} MiB"
+                text = line(name, found)
                 if name in WAYS:
                     ours.append(found)
-                else:
-                    best = {what: min(one[what] for one in ours) for what in ("error", "cpu", "mib")}
-                    missed = [what for what, least in best.items() if least > found[what]]
-                    text += f"   MISSED: {', '.join(missed)}" if missed else "   kept"
+                elif ours:
+                    text += f"   {verdict(ours, found)}"
                 print(text, flush=True)
 
 

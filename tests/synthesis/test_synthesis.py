@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import time
 import tracemalloc
 from fractions import Fraction
 from pathlib import Path
@@ -160,6 +161,46 @@ def test_the_slope_is_that_of_the_misfit(tables: tuple[tuple[int, ...], ...]) ->
         moved[place] = 1e-6
         numeric = (misfit(shares + moved) - misfit(shares - moved)) / 2e-6
         assert math.isclose(2.0 * slope[place] / 5, numeric, rel_tol=1e-5, abs_tol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 4), (30, 20), (2,) * 12, (5, 4, 3, 2, 2)])
+def test_pairs_are_compared_alike_by_keys_and_by_components(
+    sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways to multiply, whichever is the shorter one, against tables that are multiplied out."""
+    draw = np.random.default_rng(6)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    blocks = [slice(a, b) for a, b in itertools.pairwise(ends.tolist())]
+    targets = [
+        Target(pair, fitting.centred(draw.normal(size=[sizes[i] for i in pair])), 1.0 + pair[1], 1)
+        for pair in itertools.combinations(range(len(sizes)), 2)
+        if pair != (0, 2)
+    ]
+    shares = fitting._softmax(draw.normal(size=(7, sum(sizes))), blocks)
+    slope = np.zeros_like(shares)
+    misfit = sum(fitting._larger(one, shares, blocks, slope) for one in targets)
+    pairs = fitting._Pairs(sizes, blocks, targets)
+    for way in ("_by_keys", "_by_components"):
+        for other in ("_by_keys", "_by_components"):
+            monkeypatch.setattr(pairs, other, getattr(fitting._Pairs, way).__get__(pairs))
+        own, found = pairs.misfit(shares)
+        assert math.isclose(own, misfit, rel_tol=1e-10)
+        # Slopes are alike but for a constant for each column, which shares that add up to 1 do not feel.
+        for k, block in itertools.product(range(7), blocks):
+            off = (found - slope)[k, block]
+            assert np.allclose(off, off.mean(), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_two_columns_of_1499_keys_are_fitted_within_a_minute() -> None:
+    """All 400 steps: the tables are exact, and have more in them than 100 components follow."""
+    keys = 1_499
+    table = np.zeros((keys, keys))
+    for step in range(30):
+        table[np.arange(keys), (np.arange(keys) + 7 * step) % keys] = 1 / (30 * keys)
+    start = time.process_time()
+    fitted((keys, keys), [Target((0, 1), fitting.centred(table), 1e9, (keys - 1) ** 2)], total=1e5)
+    assert time.process_time() - start < 60.0
 
 
 def test_tables_of_three_columns_are_followed() -> None:

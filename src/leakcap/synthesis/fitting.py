@@ -5,18 +5,18 @@ each column, n the rows: of all laws that agree with the tables those are wanted
 λ falls from step to step, so that links come in from the strongest to the weakest, and the noise says when to
 stop.
 
-All pairs of columns are one matrix P'P/K of all keys by all keys, P the shares of the K components side by
-side. Tables of three or more columns are multiplied out one by one.
+Tables of two columns are compared without being made (`_Pairs`). Tables of three or more columns are
+multiplied out one by one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leakcap.synthesis.targets import COMPONENTS, Doubles, Target
 
@@ -120,32 +120,70 @@ def _softmax(logits: Doubles, blocks: Sequence[slice]) -> Doubles:
 
 
 class _Pairs:
-    """All tables of two columns as one symmetric matrix of keys by keys, zero precision where none is."""
+    """All tables of two columns at once: Σ precision·|Q_i'Q_j/K − W_ij|² over pairs i < j.
+
+    Q_i are the shares of column i less their mean in each component, so that Q_i'Q_j/K is the residual of
+    the pair; W are the wanted ones. No matrix of keys by keys is made but W: |Q_i'Q_j|² is the product of the
+    K by K matrices Q_iQ_i' and Q_jQ_j', and W is met by its products with Q alone. Where columns have few
+    keys, that matrix is the smaller one, and is made.
+    """
 
     def __init__(self, sizes: Sequence[int], blocks: Sequence[slice], targets: Sequence[Target]) -> None:
-        keys = sum(sizes)
-        self._any = bool(targets)
+        keys, columns = sum(sizes), len(sizes)
         size = keys if targets else 0
-        self._wanted, self._precision = np.zeros((size, size)), np.zeros((size, size))
+        self._blocks = blocks
+        self._pull = np.zeros((size, size))
+        self._precision = np.zeros((columns, columns))
+        self._own = 0.0
         for one in targets:
-            rows, columns = (blocks[place] for place in one.table)
-            self._wanted[rows, columns], self._wanted[columns, rows] = one.values, one.values.T
-            self._precision[rows, columns] = self._precision[columns, rows] = one.precision
-        self._means: NDArray[np.float64] = np.zeros((keys, len(sizes)))
-        for place, block in enumerate(blocks):
-            self._means[block, place] = 1.0 / sizes[place]
-        self._in = (self._means > 0.0).astype(np.float64)
+            first, second = one.table
+            rows, others = blocks[first], blocks[second]
+            self._pull[rows, others] = one.precision * one.values
+            self._pull[others, rows] = self._pull[rows, others].T
+            self._precision[first, second] = self._precision[second, first] = one.precision
+            self._own += one.precision * float(np.vdot(one.values, one.values))
 
     def misfit(self, shares: Doubles) -> tuple[float, Doubles]:
         """The squared misfit over the variance, and half its slope in each share, times the components."""
-        if not self._any:
+        if not len(self._pull):
             return 0.0, np.zeros_like(shares)
-        found = shares.T @ shares / len(shares)
-        found -= (found @ self._means) @ self._in.T
-        found -= self._in @ (self._means.T @ found)
-        found -= self._wanted
-        pull = found * self._precision
-        return float(np.vdot(found, pull)) / 2.0, shares @ pull
+        components = len(shares)
+        apart = np.empty_like(shares)
+        for block in self._blocks:
+            apart[:, block] = shares[:, block] - shares[:, block].mean(axis=1, keepdims=True)
+        met = self._met(apart)
+        crossed = float(np.vdot(met, apart)) / components
+        few = len(self._blocks) * components > shares.shape[1] * math.sqrt(components)
+        square, slope = (self._by_keys if few else self._by_components)(apart)
+        return square / 2.0 - crossed + self._own, slope - met
+
+    def _met(self, apart: Doubles) -> Doubles:
+        """For each column Σ_j precision·Q_jW_ji; of two columns half of the matrix is empty."""
+        if len(self._blocks) > 3:
+            return apart @ self._pull
+        found = np.empty_like(apart)
+        for block in self._blocks:
+            before, after = slice(0, block.start), slice(block.stop, None)
+            found[:, block] = apart[:, before] @ self._pull[before, block]
+            found[:, block] += apart[:, after] @ self._pull[after, block]
+        return found
+
+    def _by_components(self, apart: Doubles) -> tuple[float, Doubles]:
+        """Σ precision·|Q_i'Q_j/K|² over ordered pairs, and Σ_j precision·Q_jQ_j'Q_i/K of each column."""
+        components = len(apart)
+        grams = np.stack([apart[:, block] @ apart[:, block].T for block in self._blocks])
+        pulls = np.tensordot(self._precision, grams, 1) / components
+        slope = np.empty_like(apart)
+        for block, own in zip(self._blocks, pulls, strict=True):
+            slope[:, block] = own @ apart[:, block]
+        return float(np.vdot(pulls, grams)) / components, slope
+
+    def _by_keys(self, apart: Doubles) -> tuple[float, Doubles]:
+        """The same by way of all keys by all keys."""
+        found = apart.T @ apart / len(apart)
+        sizes = [block.stop - block.start for block in self._blocks]
+        pull = found * np.repeat(np.repeat(self._precision, sizes, axis=0), sizes, axis=1)
+        return float(np.vdot(found, pull)), apart @ pull
 
 
 def largest_last(one: Target) -> Target:
