@@ -90,6 +90,7 @@ def test_json_is_what_the_schema_says(place: Path, name: str) -> None:
         ("convert", ["PureDP(inf)", "MIDP"]),
         ("disclosure", ["examples/disclosure/rounding.toml"]),
         ("disclosure", ["examples/disclosure/rounding.toml", "examples/disclosure/census.toml"]),
+        ("disclosure", ["examples/disclosure/keys.toml", "examples/disclosure/household.toml"]),
         ("ledger verify", ["examples/hospital/release.toml"]),
     ],
 )

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from leakcap.audit import audit_samples
 from leakcap.channel import Channel
 from leakcap.definition import MIDP, PureDP, implications, route
 from leakcap.disclosure.beside import noise_of_error
+from leakcap.disclosure.group_description import read_group, weigh_group
 from leakcap.disclosure.joint.published import TableSet
 from leakcap.disclosure.rounding import RandomRounding
 from leakcap.disclosure.weighing import different_cells, mean_squared_error
@@ -34,11 +36,13 @@ from leakcap.report.records import (
     Record,
 )
 from leakcap.report.records.disclosure import DisclosureRecord
+from leakcap.report.records.disclosure_groups import DisclosureGroupRecord
 from leakcap.report.records.disclosure_sets import TableSetRecord
 from leakcap.report.render.markdown import render_markdown
 from leakcap.report.sources import page_of, record_of
 from leakcap.report.terminal.audit import print_audit
 from leakcap.report.terminal.disclosure import print_disclosure
+from leakcap.report.terminal.disclosure_groups import print_group
 from leakcap.report.terminal.disclosure_sets import print_table_set
 from leakcap.report.terminal.theory import print_attacks, print_channel, print_dalenius, print_route
 
@@ -105,6 +109,12 @@ def weighed_together() -> TableSetRecord:
     )
 
 
+def weighed_group() -> DisclosureGroupRecord:
+    group = read_group(Path("examples/disclosure/household.toml"))
+    method = RandomRounding(3)
+    return DisclosureGroupRecord.of(group, weigh_group(group, method), method=method.words)
+
+
 KINDS: dict[str, tuple[Callable[[], Record], Callable[[Console, Any], None]]] = {
     "channel": (channel, print_channel),
     "dalenius": (dalenius, print_dalenius),
@@ -113,6 +123,7 @@ KINDS: dict[str, tuple[Callable[[], Record], Callable[[Console, Any], None]]] = 
     "convert": (converted, print_route),
     "disclosure": (weighed, print_disclosure),
     "disclosure of tables": (weighed_together, print_table_set),
+    "disclosure about a group": (weighed_group, print_group),
 }
 
 
@@ -130,7 +141,15 @@ def kind(request: pytest.FixtureRequest) -> tuple[Record, Callable[[Console, Any
 
 def test_every_kind_of_theory_is_here() -> None:
     made = {type(make()) for make, _ in KINDS.values()}
-    rooms = ("channels", "audits", "attacks", "conversions", "disclosure", "disclosure_sets")
+    rooms = (
+        "channels",
+        "audits",
+        "attacks",
+        "conversions",
+        "disclosure",
+        "disclosure_sets",
+        "disclosure_groups",
+    )
     assert made == {kind for kind in Record.__subclasses__() if kind.__module__.rpartition(".")[2] in rooms}
 
 
@@ -157,6 +176,7 @@ PLANTED = {
     ConvertRecord: ("steps", 0, "formula"),
     DisclosureRecord: ("title",),
     TableSetRecord: ("title",),
+    DisclosureGroupRecord: ("title",),
 }
 """One number, or formula, of each record that is shown everywhere."""
 

@@ -38,6 +38,8 @@ REPORTED = {
     "attack",
     "convert",
     "disclosure",
+    "disclosure-group",
+    "disclosure-set",
     "fit",
     "annex",
     "tables",

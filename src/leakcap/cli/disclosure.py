@@ -21,7 +21,8 @@ def disclosure(
     published: Annotated[
         Path | None,
         typer.Argument(
-            help="Tables that are published together (.toml), or real counts (.csv), for the owner alone.",
+            help="Tables that are published together, or a question about a group (.toml); or real counts "
+            "(.csv), for the owner alone.",
             show_default=False,
         ),
     ] = None,
@@ -36,7 +37,8 @@ def disclosure(
     """What rounding, suppression, cell keys or another method tells about one person in a published cell.
 
     Reads no data. Each kind of cell, the worst first, beside noise of differential privacy that is as large.
-    With tables: what all of them tell together, place by place, the worst first.
+    With tables: what all of them tell together, place by place, the worst first. With a tree of cells and
+    margins: what they tell about a group, to somebody who may know the others by a law alone.
     With real counts, a CSV file with a column for each dimension and the count in the last: what their own
     cells tell, on the owner's terminal; nothing is recorded.
 
@@ -48,7 +50,9 @@ def disclosure(
         weigh_counts(file, published, json_=json_, show=show)
         return
     if published is not None:
-        _whole_set(file, published, json_)
+        from leakcap.disclosure.group_description import asks_about_a_group
+
+        (_group if asks_about_a_group(published) else _whole_set)(file, published, json_)
         return
     from leakcap.disclosure.beside import noise_of_error
     from leakcap.disclosure.cells import GivenMethod
@@ -87,10 +91,7 @@ def _whole_set(file: Path, tables: Path, json_: bool) -> None:
 
     _, method = read_method(file)
     described, published, by, columns, kinds = read_tables(tables)
-    if json_ and not described.assumed:
-        raise InvalidInput(
-            "`assumed` is false: real counts have no record. Leave out `--json`, or give assumed numbers."
-        )
+    _no_record_of_real(json_, described.assumed)
     whole = WholeSet(
         method, published, keys=described.keys if begins_with_keys(method) else None, size=described.household
     )
@@ -110,3 +111,30 @@ def _whole_set(file: Path, tables: Path, json_: bool) -> None:
         print_record(record)
     else:
         print_table_set(console(), record, real=not described.assumed)
+
+
+def _group(file: Path, question: Path, json_: bool) -> None:
+    """What a tree of cells and margins tells about a group."""
+    from leakcap.disclosure.description import read_method
+    from leakcap.disclosure.group_description import read_group, weigh_group
+    from leakcap.disclosure.joint.keyed import begins_with_keys
+    from leakcap.report.records.disclosure_groups import DisclosureGroupRecord
+    from leakcap.report.terminal.disclosure_groups import print_group
+
+    _, method = read_method(file)
+    group = read_group(question)
+    _no_record_of_real(json_, group.described.assumed)
+    keys = group.described.keys if begins_with_keys(method) else None
+    risk = weigh_group(group, method, keys)
+    record = DisclosureGroupRecord.of(group, risk, method=method.words, keys=keys, file=question.name)
+    if json_:
+        print_record(record)
+    else:
+        print_group(console(), record, real=not group.described.assumed)
+
+
+def _no_record_of_real(json_: bool, assumed: bool) -> None:
+    if json_ and not assumed:
+        raise InvalidInput(
+            "`assumed` is false: real counts have no record. Leave out `--json`, or give assumed numbers."
+        )

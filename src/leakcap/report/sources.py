@@ -25,6 +25,7 @@ from leakcap.report.records import (
     ReleaseRecord,
 )
 from leakcap.report.records.disclosure import DisclosureRecord
+from leakcap.report.records.disclosure_groups import DisclosureGroupRecord
 from leakcap.report.records.disclosure_sets import TableSetRecord
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.running import RunningRecord
@@ -51,6 +52,7 @@ _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     RunningRecord: pages.running_page,
     DisclosureRecord: pages.disclosure_page,
     TableSetRecord: pages.table_set_page,
+    DisclosureGroupRecord: pages.group_page,
 }
 
 

@@ -57,6 +57,12 @@ class RowsByKey:
             self._found[count] = np.array([self._code(shown[value]) for value in added], dtype=np.int64)
         return self._found[count]
 
+    def shown(self, count: int) -> list[Shown]:
+        """The same, with words as they are."""
+        codes = self.row(count).tolist()
+        words = {code: word for word, code in self._words.items()}
+        return [words.get(code, code) for code in codes]
+
     def _after(self, method: CellMethod, number: int) -> Shown:
         """What the steps after the cell keys make of a number."""
         if not isinstance(method, FollowedBy):

@@ -12,7 +12,9 @@ from typing import TypeAlias
 import numpy as np
 
 from leakcap.channel import Channel
-from leakcap.disclosure.joint.margin import checked_count, checked_table
+from leakcap.disclosure.cells import CellMethod
+from leakcap.disclosure.joint.margin import checked_count
+from leakcap.disclosure.joint.showing import Outcome, Showing, showing, sorted_outcomes
 from leakcap.errors import require
 
 __all__ = ["Tree", "tree_channel"]
@@ -20,22 +22,25 @@ __all__ = ["Tree", "tree_channel"]
 Tree: TypeAlias = "str | Sequence[Tree]"
 """The name of a cell, or the trees whose sum is a margin."""
 CountLaw: TypeAlias = Mapping[int, Fraction]
-Shown: TypeAlias = tuple[int, ...]
-Ways: TypeAlias = dict[Shown, np.ndarray]
+Ways: TypeAlias = dict[Outcome, np.ndarray]
 """What a tree's cells show, and in how many ways with each number of people (row) and key (column)."""
 _VERB = "tree_channel"
 _MOST_OUTCOMES, _MOST_NUMBERS, _MOST_TOGETHER = 1 << 14, 1 << 17, 1 << 24
 
 
 def tree_channel(
-    perturbation: Sequence[Sequence[int]],
+    perturbation: Sequence[Sequence[int]] | CellMethod,
     tree: Tree,
     others: Sequence[tuple[Fraction, Mapping[str, CountLaw]]],
     worlds: Mapping[str, Sequence[tuple[Fraction, Mapping[str, int]]]],
+    *,
+    keys: int | None = None,
 ) -> Channel:
     """The exact channel from what is asked about some people to all cells and margins of a tree.
 
-    `perturbation[count][key]` is as for `margin_channel`. `tree` nests names of cells: each cell is published
+    `perturbation[count][key]` is as for `margin_channel`; or it is an office's method, with the number of
+    `keys` that a record can have where it begins with cell keys. Of other methods each cell and margin has a
+    chance of its own. `tree` nests names of cells: each cell is published
     and each bracket, the outermost too, as the margin of what it holds. `others` are the people that
     nobody asks about: chances that add up to one, each with the law of the number in every cell, independent
     of each other given which of these holds. One entry with certain numbers is an attacker who knows them.
@@ -52,7 +57,7 @@ def tree_channel(
     >>> told.inputs, told.outputs[0], told.as_exact()[0, 0]
     (('absent', 'present'), (0, 2, 3), Fraction(1, 16))
     """
-    rows = checked_table(perturbation, _VERB)
+    published = showing(perturbation, keys, _VERB)
     names = _names(tree)
     require(len(set(names)) == len(names) >= 1, "tree", _VERB, "name each cell once", names)
     _checked_chances("others", [chance for chance, _ in others])
@@ -62,19 +67,19 @@ def tree_channel(
             _checked_chances("others", list(numbers.values()))
             for count in numbers:
                 checked_count("others", count, _VERB)
-    found: list[dict[Shown, Fraction]] = []
+    found: list[dict[Outcome, Fraction]] = []
     for added in worlds.values():
         _checked_chances("worlds", [chance for chance, _ in added])
-        law: dict[Shown, Fraction] = {}
+        law: dict[Outcome, Fraction] = {}
         for chance, more in added:
             unknown = sorted(set(more) - set(names))
             require(not unknown, "worlds", _VERB, f"add people to cells among {names}", unknown)
             for count in more.values():
                 checked_count("worlds", count, _VERB)
             for share, laws in others:
-                _add(law, _TreeLaw(rows, laws, more).law(tree), chance * share)
+                _add(law, _TreeLaw(published, laws, more).law(tree), chance * share)
         found.append(law)
-    outputs = sorted({shown for law in found for shown in law})
+    outputs = sorted_outcomes({shown for law in found for shown in law})
     matrix = [[law.get(shown, Fraction(0)) for shown in outputs] for law in found]
     return Channel(matrix, inputs=tuple(worlds), outputs=outputs)
 
@@ -83,12 +88,12 @@ def tree_channel(
 class _TreeLaw:
     """All that a tree shows, where the numbers of people in its cells are independent."""
 
-    rows: np.ndarray
+    published: Showing
     laws: Mapping[str, CountLaw]
     more: Mapping[str, int]
     _divisors: list[int] = field(default_factory=list)
 
-    def law(self, tree: Tree) -> dict[Shown, Fraction]:
+    def law(self, tree: Tree) -> dict[Outcome, Fraction]:
         """How likely each outcome is."""
         ways = self._ways(tree)
         total = math.prod(self._divisors)
@@ -104,7 +109,7 @@ class _TreeLaw:
             rule = f"leave at most {_MOST_OUTCOMES:,} outcomes"
             require(most <= _MOST_OUTCOMES, "tree", _VERB, rule, f"{most:,}")
             people = sum(len(next(iter(each.values()))) for each in (together, ways))
-            size = most * people * self.rows.shape[1]
+            size = most * people * self.published.keys
             rule = f"leave fewer people, keys or outcomes: at most {_MOST_TOGETHER:,} of all together"
             require(size <= _MOST_TOGETHER, "tree", _VERB, rule, f"{size:,}")
             together = {
@@ -116,7 +121,7 @@ class _TreeLaw:
 
     def _cell(self, name: str) -> np.ndarray:
         """The ways in which a cell has so many people and a key: K of key 0 where it is empty."""
-        law, more, keys = self.laws[name], self.more.get(name, 0), self.rows.shape[1]
+        law, more, keys = self.laws[name], self.more.get(name, 0), self.published.keys
         divisor = math.lcm(*(chance.denominator for chance in law.values()))
         self._divisors.append(divisor * keys)
         size = (max(law) + more + 1) * keys
@@ -131,12 +136,19 @@ class _TreeLaw:
 
     def _shown(self, ways: Ways) -> Ways:
         """The ways, apart by what is published of the number of people at the key."""
+        alive = sorted(
+            {int(count) for numbers in ways.values() for count in np.flatnonzero(numbers.any(axis=1))}
+        )
+        shares, divisor = self.published.shares(alive)
+        self._divisors.append(divisor)
         found: Ways = {}
         for before, numbers in ways.items():
-            counts = np.arange(len(numbers))
-            published = counts[:, None] + self.rows[np.minimum(counts, len(self.rows) - 1)]
-            for value in np.unique(published[numbers != 0]):
-                found[(*before, int(value))] = np.where(published == value, numbers, 0)
+            for value, rows in shares.items():
+                own = np.zeros_like(numbers)
+                for count, share in rows.items():
+                    own[count] = numbers[count] * share
+                if own.any():
+                    found[(*before, value)] = own
         return found
 
 
@@ -156,7 +168,7 @@ def _sum_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return total
 
 
-def _add(law: dict[Shown, Fraction], other: Mapping[Shown, Fraction], weight: Fraction) -> None:
+def _add(law: dict[Outcome, Fraction], other: Mapping[Outcome, Fraction], weight: Fraction) -> None:
     for shown, chance in other.items():
         law[shown] = law.get(shown, Fraction(0)) + weight * chance
 

@@ -8,6 +8,7 @@ from leakcap.report.pages.channel import channel_page
 from leakcap.report.pages.convert import convert_page
 from leakcap.report.pages.dalenius import dalenius_page
 from leakcap.report.pages.disclosure import disclosure_page
+from leakcap.report.pages.disclosure_groups import group_page
 from leakcap.report.pages.disclosure_sets import table_set_page
 from leakcap.report.pages.fit import fit_page
 from leakcap.report.pages.hierarchy import hierarchy_page
@@ -27,6 +28,7 @@ __all__ = [
     "dalenius_page",
     "disclosure_page",
     "fit_page",
+    "group_page",
     "hierarchy_page",
     "preview_page",
     "release_page",
