@@ -27,15 +27,15 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.attack": """
         AveragedCounts CellRange Correlated Decoded Exposed FieldRead Finding Floored Guess
-        HiddenCount Linked Matched Misjudged Pedigree Played PublishedNumber PublishedTable
-        PublishedTables ReadNumbers ReadRecords Reconstructed Sampled Skew Span Sums Surprise
+        HiddenCount Linked LinkedFile Matched Misjudged Pedigree Played PublishedNumber PublishedTable
+        PublishedTables ReadNumbers ReadRecords Reconstructed ReleasedFile Sampled Skew Span Sums Surprise
         TableBuilder Timed Transmission Unsuppressed Unsure Use all_at_once averaged_counts
         averaging cell_ranges class_channel copies_curve correlated_record cousins
         decode_parities differencing equal_copies finite_length_rate floor_curve games
         generalise genomes guessing_game households key_exists knowledge_curve least_uses
-        lecture_regression linkage low_bits markov_chain match_posterior membership parities
+        lecture_regression link linkage low_bits markov_chain match_posterior membership parities
         parity play possible_counts published_timing random_subsets read_everybody read_field
-        read_published_table read_published_tables reconstruct reconstruction
+        read_published_table read_published_tables read_released reconstruct reconstruction
         records_from_tables reused_noise ridge_regression row_by_row sampled_joint
         sampled_record search_field siblings skew_curve suppressed surprise surprise_curve
         textbook_reachable textbook_timing timing transmit transmit_adaptively

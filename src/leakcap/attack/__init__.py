@@ -11,7 +11,8 @@ averaging, differencing, ...         coin-flip games that win where a guard is m
 textbook_timing, published_timing, timing  what a sampler's work tells about its noise
 lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
 games                                each of these where leakcap's guard is missing, and where it is
-linkage                              a k-anonymous file beside a public register
+linkage                              a k-anonymous file beside a public register, played
+link                                 a given file of coarse values, linked with a given register
 suppressed                           suppressed cells of a table, from its margins
 records_from_tables                  records that every table has which agrees with all published numbers
 reconstruction                       a secret column from noisy counts of random subsets
@@ -44,8 +45,10 @@ from leakcap.attack.games.timing import Timed, published_timing, textbook_timing
 from leakcap.attack.tables.builder import AveragedCounts, TableBuilder, averaged_counts
 from leakcap.attack.tables.crossing import PublishedNumber, PublishedTables, read_published_tables
 from leakcap.attack.tables.linkage import Linked, class_channel, linkage
+from leakcap.attack.tables.linking import LinkedFile, link
 from leakcap.attack.tables.possible import possible_counts
 from leakcap.attack.tables.records import ReadNumbers, ReadRecords, records_from_tables
+from leakcap.attack.tables.released import ReleasedFile, read_released
 from leakcap.attack.tables.suppressed import (
     CellRange,
     HiddenCount,
@@ -73,6 +76,7 @@ __all__ = [
     "Guess",
     "HiddenCount",
     "Linked",
+    "LinkedFile",
     "Matched",
     "Misjudged",
     "Pedigree",
@@ -83,6 +87,7 @@ __all__ = [
     "ReadNumbers",
     "ReadRecords",
     "Reconstructed",
+    "ReleasedFile",
     "Sampled",
     "Skew",
     "Span",
@@ -116,6 +121,7 @@ __all__ = [
     "knowledge_curve",
     "least_uses",
     "lecture_regression",
+    "link",
     "linkage",
     "low_bits",
     "markov_chain",
@@ -131,6 +137,7 @@ __all__ = [
     "read_field",
     "read_published_table",
     "read_published_tables",
+    "read_released",
     "reconstruct",
     "reconstruction",
     "records_from_tables",

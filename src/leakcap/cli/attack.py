@@ -18,7 +18,7 @@ from leakcap.cli.attack_records import (
     linkage,
     samples,
 )
-from leakcap.cli.attack_tables import builder, suppressed, tables
+from leakcap.cli.attack_tables import builder, link, suppressed, tables
 from leakcap.cli.printing import Json
 from leakcap.errors import InvalidParameter
 
@@ -147,6 +147,7 @@ for command in (
     knowledge,
     floor,
     linkage,
+    link,
     suppressed,
     tables,
     builder,

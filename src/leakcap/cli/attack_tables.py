@@ -9,12 +9,13 @@ import typer
 
 from leakcap.cli.attack_printing import Page, Seed, show
 from leakcap.cli.printing import Json
+from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from leakcap.attack import HiddenCount
 
-__all__ = ["builder", "suppressed", "tables"]
+__all__ = ["builder", "link", "suppressed", "tables"]
 
 Total = Annotated[str, typer.Option(help="The word for a margin in the columns of dimensions.")]
 Hidden = Annotated[
@@ -74,7 +75,6 @@ def tables(
     Example: leakcap attack tables examples/disclosure/register.csv --hidden x=0,26
     """
     from leakcap.attack import read_published_tables, records_from_tables
-    from leakcap.cli.targets import require_target
     from leakcap.disclosure.description import read_method
 
     if report is not None:
@@ -82,6 +82,53 @@ def tables(
     read = read_published_tables(files, total)
     way = None if method is None else read_method(method)[1]
     show(records_from_tables(read, method=way, hidden=_hidden(hidden)), json_, report, read=files[0])
+
+
+def link(
+    published: Annotated[
+        Path,
+        typer.Argument(
+            help="The published file: CSV, a line for each record, with coarse values and a secret.",
+            show_default=False,
+        ),
+    ],
+    register: Annotated[
+        Path,
+        typer.Argument(
+            help="Who may be in it: CSV, a line for each person, with exact values under the same names.",
+            show_default=False,
+        ),
+    ],
+    secret: Annotated[
+        str | None,
+        typer.Option(help="Which column is the secret, where there are several.", show_default=False),
+    ] = None,
+    some: Annotated[
+        bool,
+        typer.Option(
+            "--some", help="The register has people who are in the file for sure, beside others; else all."
+        ),
+    ] = False,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", help="How many records the office says are alike at least.", show_default=False),
+    ] = None,
+    report: Page = None,
+    json_: Json = False,
+) -> None:
+    """A published file of coarse values, linked with a register: whose records and secrets are sure.
+
+    Coarse values are ranges (20-29, [20,30), 65+), beginnings (12*), either (a|b) or anything (*).
+
+    Example: leakcap attack link examples/disclosure/released.csv examples/disclosure/voters.csv --k 3
+    """
+    from leakcap.attack import link as link_files
+    from leakcap.attack import read_released
+
+    if report is not None:
+        require_target(report, "`--report`", kept=[published, register])
+    files = read_released(published, register, secret)
+    show(link_files(files, register="some" if some else "everybody", k=k), json_, report, read=published)
 
 
 def builder(

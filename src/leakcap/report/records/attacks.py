@@ -48,8 +48,8 @@ class AttackRecord(Record):
         f"attack {name}"
         for name in (
             "guess", "wifi", "copies", "membership", "skew", "households", "chain", "family", "samples",
-            "knowledge", "floor", "games", "timing", "lecture", "linkage", "suppressed", "tables", "builder",
-            "reused", "delta", "surprise",
+            "knowledge", "floor", "games", "timing", "lecture", "linkage", "link", "suppressed", "tables",
+            "builder", "reused", "delta", "surprise",
         )
     )  # fmt: skip
 

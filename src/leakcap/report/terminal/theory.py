@@ -104,7 +104,11 @@ def print_attacks(console: Console, record: AttackRecord) -> None:
             console.print(Text(f"{one.attack}: stopped by {one.stopped_by}"))
         return
     for one in found:
-        shown = ", ".join(f"{name.replace('_', ' ')} {_word(value)}" for name, value in one.own().items())
+        shown = ", ".join(
+            f"{name.replace('_', ' ')} {_word(value)}"
+            for name, value in one.own().items()
+            if value not in ((), [])
+        )
         if shown:
             console.print(Text(shown, style=_SOFT))
     console.print(Text(f"stopped by {found[0].stopped_by}"))
