@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from leakcap.attack import TableBuilder, averaged_counts
+from leakcap.attack.tables.builder import _limit, queries_that_are_needed, queries_that_suffice
 from leakcap.errors import InvalidParameter
 
 
@@ -47,6 +48,38 @@ def test_few_queries_are_not_enough_and_more_noise_needs_more() -> None:
         assert truth < mean.at_most < 1.0
         for one in (mean, likeliest):
             assert (one.got_lower or 0.0) <= one.at_most
+
+
+@pytest.mark.parametrize("noise", [1, 2, 3])
+def test_how_many_queries_suffice_and_are_needed(noise: int) -> None:
+    """The least by the exact law of whole numbers; one pair fewer does not do, nor does it by the channel."""
+    suffice, needed = queries_that_suffice(noise), queries_that_are_needed(noise)
+    assert suffice is not None
+    assert needed is not None
+    assert chance_of_the_mean(noise, suffice // 2 - 1) < 0.95 <= chance_of_the_mean(noise, suffice // 2)
+    assert _limit(noise, needed // 2 - 1) < 0.95 <= _limit(noise, needed // 2)
+    assert needed < suffice
+
+
+def test_what_was_predicted_is_seen() -> None:
+    """After the queries that suffice by the law, fewer than the published 200, 100 counts are named as it says:
+    four standard deviations (false alarm 10⁻⁴, a fixed seed). With half of what is needed nobody comes so far."""
+    suffice, needed = queries_that_suffice(2), queries_that_are_needed(2)
+    assert suffice is not None
+    assert needed is not None
+    assert suffice < 200
+    generator = np.random.default_rng(1)
+    mean, _ = averaged_counts(2, queries=suffice, people=8_000, generator=generator)
+    truth = chance_of_the_mean(2, suffice // 2)
+    assert truth >= 0.95
+    assert abs(mean.got - truth) < 4 * np.sqrt(truth * (1 - truth) / 100)
+    few = averaged_counts(2, queries=needed // 2, counts=50, people=4_000, generator=generator)
+    assert all((one.got_lower or 0.0) < one.at_most < 0.95 for one in few)
+
+
+def test_noise_that_a_thousand_queries_do_not_take_off() -> None:
+    mean, _ = averaged_counts(40, queries=4, counts=2, people=800, generator=np.random.default_rng(0))
+    assert (mean.suffice, mean.needed) == (None, None)
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])
