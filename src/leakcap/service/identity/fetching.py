@@ -18,8 +18,8 @@ import httpx
 __all__ = ["FetchFailed", "fetch_document", "require_address", "require_issuer"]
 
 _LARGEST = 256 * 1024
-_SECONDS = 5.0
-_LONGEST_SECONDS = 10.0
+_SECONDS = 3.0
+_LONGEST_SECONDS = 5.0
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
@@ -28,7 +28,7 @@ class FetchFailed(Exception):
 
 
 def fetch_document(url: str) -> Mapping[str, Any]:
-    """The JSON object at a URL, of at most 256 KiB, within ten seconds; no redirect is followed."""
+    """The JSON object at a URL, of at most 256 KiB, within five seconds; no redirect is followed."""
     give_up = time.monotonic() + _LONGEST_SECONDS
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     # Around this machine no proxy leads; elsewhere an office's proxy may be the only way out.

@@ -33,7 +33,7 @@ ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
 """The algorithms that a provider may use, with type and curve of their keys. All have a public key."""
 
 _LOG = logging.getLogger("leakcap.service.identity")
-_FRESH, _USABLE, _PAUSE = 300.0, 900.0, 30.0
+_FRESH, _USABLE, _PAUSE, _WAIT = 300.0, 900.0, 30.0, 5.0
 _MOST_KEYS = 100
 _LEAST_BITS = 2048
 
@@ -53,13 +53,13 @@ class KeyCache:
         """The issuer's key with this name for this algorithm. Raises `Refused`."""
         seen = self._fetched
         if self._older_than(_FRESH):
-            self._refresh(seen)
+            self._refresh(seen, wait=self._older_than(_USABLE))
             seen = self._fetched
         if self._older_than(_USABLE):
             raise Refused(Refusal.KEYS)
         found = fitting_key(self._keys, kid, algorithm)
         if found is None:
-            self._refresh(seen)
+            self._refresh(seen, wait=True)
             found = fitting_key(self._keys, kid, algorithm)
         if found is None:
             raise Refused(Refusal.KEY)
@@ -68,31 +68,41 @@ class KeyCache:
     def document(self) -> Mapping[str, Any]:
         """What the issuer says of itself; empty where it could not be asked."""
         if self._older_than(_FRESH):
-            self._refresh(self._fetched)
+            self._refresh(self._fetched, wait=self._fetched is None)
         return self._document
 
     def _older_than(self, seconds: float) -> bool:
         return self._fetched is None or self._clock() - self._fetched > seconds
 
-    def _refresh(self, seen: float | None) -> None:
-        """Ask the issuer, unless another thread has since `seen`, or somebody did a moment ago."""
-        with self._lock:
-            now = self._clock()
-            if self._fetched != seen or (self._tried is not None and now - self._tried < _PAUSE):
-                return
-            self._tried = now
-            try:
-                document = self._fetch(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
-                if document.get("issuer") != self._issuer:
-                    raise FetchFailed("another issuer")
-                listed = self._fetch(require_address(document.get("jwks_uri"), self._issuer)).get("keys")
-                if not isinstance(listed, list) or len(listed) > _MOST_KEYS:
-                    raise FetchFailed("no list of keys")
-            except FetchFailed as error:
-                _LOG.warning("keys of %s cannot be fetched: %s", self._issuer, error)
-                return
-            self._keys = tuple(one for one in listed if isinstance(one, dict))
-            self._document, self._fetched = document, now
+    def _refresh(self, seen: float | None, *, wait: bool) -> None:
+        """Ask the issuer, unless another thread has since `seen`, or somebody did a moment ago.
+
+        Where another thread is asking just now, `wait` for it, but not for long.
+        """
+        if not self._lock.acquire(timeout=_WAIT if wait else 0.0):
+            return
+        try:
+            self._ask(seen)
+        finally:
+            self._lock.release()
+
+    def _ask(self, seen: float | None) -> None:
+        now = self._clock()
+        if self._fetched != seen or (self._tried is not None and now - self._tried < _PAUSE):
+            return
+        self._tried = now
+        try:
+            document = self._fetch(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
+            if document.get("issuer") != self._issuer:
+                raise FetchFailed("another issuer")
+            listed = self._fetch(require_address(document.get("jwks_uri"), self._issuer)).get("keys")
+            if not isinstance(listed, list) or len(listed) > _MOST_KEYS:
+                raise FetchFailed("no list of keys")
+        except FetchFailed as error:
+            _LOG.warning("keys of %s cannot be fetched: %s", self._issuer, error)
+            return
+        self._keys = tuple(one for one in listed if isinstance(one, dict))
+        self._document, self._fetched = document, now
 
 
 def fitting_key(keys: tuple[Mapping[str, Any], ...], kid: str | None, algorithm: str) -> Key | None:

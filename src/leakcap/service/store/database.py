@@ -17,9 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
 
 from leakcap.credentials import shown_url
+from leakcap.errors import InvalidParameter
 from leakcap.service.store.errors import StoreError
 
 __all__ = ["StoreDatabase", "database_at"]
@@ -202,6 +210,10 @@ def _translated(label: str) -> Iterator[None]:
         yield
     except IntegrityError:  # for who asked, who knows what was there twice
         raise
+    except (DataError, UnicodeEncodeError):
+        raise InvalidParameter(
+            "Text for the store must be without null characters and half characters. Write it anew."
+        ) from None
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         told = str(error.orig if isinstance(error, DBAPIError) else error).lower()
         said = next((sentence for sign, sentence in _PLAIN if sign in told), "cannot be used. Check the URL.")

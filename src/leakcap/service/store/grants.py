@@ -12,9 +12,10 @@ from leakcap.ledger.chain import require_line, require_text
 from leakcap.service.store.acts import append_act
 from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import Forbidden, NotFound
+from leakcap.service.store.job_states import UNFINISHED, JobState
 from leakcap.service.store.people import require_known
 from leakcap.service.store.roles import EVERYWHERE, Role, require_role_fits
-from leakcap.service.store.schema import GRANTS
+from leakcap.service.store.schema import GRANTS, JOBS
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["Grant", "GrantBook"]
@@ -69,16 +70,23 @@ class GrantBook:
         return Grant(subject, dataset, role, by, now)
 
     def take(self, subject: str, role: Role | str, dataset: str = EVERYWHERE, *, by: str) -> None:
-        """Take a role back. Raises `NotFound` where the person does not have it."""
+        """Take a role back. Raises `NotFound` where the person does not have it.
+
+        Whoever is no longer an analyst of a data set has no unfinished jobs there: they are cancelled.
+        """
         role = Role(role)
+        now = self._clock()
         with self._database.writing() as connection:
             taken = connection.execute(delete(GRANTS).where(_is(subject, role, dataset))).rowcount
             if not taken:
                 raise NotFound(f"{subject[:80]!a} does not have the role `{role}` here. Nothing changed.")
             details = {"role": role.value}
-            append_act(
-                connection, self._clock(), by, "take role", subject=subject, dataset=dataset, details=details
-            )
+            append_act(connection, now, by, "take role", subject=subject, dataset=dataset, details=details)
+            if role is Role.ANALYST:
+                own = (JOBS.c.subject == subject) & (JOBS.c.dataset == dataset)
+                open_ = own & JOBS.c.state.in_(UNFINISHED)
+                ended = {"state": JobState.CANCELLED, "updated": stored_time(now)}
+                connection.execute(JOBS.update().where(open_).values(ended))
 
     def of(self, subject: str) -> tuple[Grant, ...]:
         """A person's roles."""

@@ -1,8 +1,8 @@
 """Long work: who asked for what, how far it is, and which process is at it.
 
 A job is created once for a subject's idempotency key. Processes claim queued jobs, one process a job at a
-time, and tell every few seconds that they are still at it (`heartbeat`); a job whose process fell silent is queued
-again, three times at most.
+time, and tell every few seconds that they are still at it (`heartbeat`); a job whose process fell silent is
+queued again, three times at most.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class JobQueue:
             return connection.execute(JOBS.update().where(stale).values(again)).rowcount
 
     def cancel(self, id_: str) -> Job:
-        """End a job, which its process learns at the next heartbeat. Raises `StateConflict` for an ended one."""
+        """End a job, as its process learns at the next heartbeat. Raises `StateConflict` for an ended one."""
         with self._database.writing() as connection:
             row = locked_job(connection, id_)
             if row.state not in UNFINISHED:

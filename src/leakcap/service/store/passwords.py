@@ -19,9 +19,9 @@ from leakcap.ledger.chain import storable
 from leakcap.service.store.acts import append_act
 from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.people import require_known
-from leakcap.service.store.schema import PEOPLE
+from leakcap.service.store.schema import PEOPLE, TOKENS
 from leakcap.service.store.subjects import LOCAL, provider_of
-from leakcap.service.store.times import Clock
+from leakcap.service.store.times import Clock, stored_time
 
 __all__ = ["HASHER", "PasswordBook"]
 
@@ -40,7 +40,7 @@ class PasswordBook:
         self._database, self._clock, self._hasher = database, clock, hasher
 
     def set(self, subject: str, password: str, *, by: str) -> None:
-        """Give a local account a new password. Raises `InvalidParameter` for one that cannot serve."""
+        """Give a local account a password and end its sessions. Raises `InvalidParameter` for a weak one."""
         _require_strong(subject, password)
         prepared = _prepared(password)
         with _AT_ONCE:
@@ -49,7 +49,12 @@ class PasswordBook:
             require_known(connection, subject, lock=True)
             person = PEOPLE.c.subject == subject
             connection.execute(PEOPLE.update().where(person).values(password=hashed))
-            append_act(connection, self._clock(), by, "set password", subject=subject)
+            own = (TOKENS.c.subject == subject) & (TOKENS.c.kind == "session")
+            now = self._clock()
+            connection.execute(
+                TOKENS.update().where(own & TOKENS.c.revoked.is_(None)).values(revoked=stored_time(now))
+            )
+            append_act(connection, now, by, "set password", subject=subject)
 
     def verify(self, subject: str, password: str) -> bool:
         """Whether this is the person's password. A name without one takes as long as one with another."""

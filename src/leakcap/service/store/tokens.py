@@ -151,6 +151,14 @@ class TokenBook:
                 raise NotFound("There is no such token, or it was revoked. Nothing changed.")
             append_act(connection, now, by, "revoke token", subject=subject, details={"token": id_})
 
+    def end(self, presented: str) -> None:
+        """Sign out: end the session with this secret; nothing happens where there is none."""
+        found = self.find(presented)
+        if found is not None and found[0].kind == SESSION:
+            live = (TOKENS.c.id == found[0].id) & TOKENS.c.revoked.is_(None)
+            with self._database.writing() as connection:
+                connection.execute(TOKENS.update().where(live).values(revoked=stored_time(self._clock())))
+
     def forget(self, before: datetime) -> int:
         """Delete sessions that ended before this moment; how many there were. Tokens stay in the list."""
         old = (TOKENS.c.kind == SESSION) & (TOKENS.c.expires < stored_time(before))
