@@ -189,9 +189,7 @@ def require(
     if action not in ANYONE:
         _require_role(principal, grants, action, dataset)
     if principal.scopes is not None and SCOPES[action] not in principal.scopes:
-        raise Forbidden(
-            f"The token does not have the scope `{SCOPES[action]}`. Sign in, or use another token."
-        )
+        raise Forbidden(f"The token lacks the scope `{SCOPES[action]}`. Sign in, or use another token.")
     if principal.token is not None and action in NEVER_BY_TOKENS:
         raise Forbidden(f"To {action}, sign in. A token cannot.")
     if principal.agent and action in NEVER_BY_AGENTS:
@@ -205,15 +203,15 @@ def require_job(
     dataset: str,
     action: Action = Action.SEE_OWN_JOBS,
 ) -> None:
-    """Raise `NotFound` unless the job is the principal's own or, to see it, of a data set they look after."""
+    """Raise `NotFound` unless the job is the principal's own or, to see it, of a data set they look after.
+
+    `Forbidden` where it is their own and the token's scopes do not suffice.
+    """
     grants = tuple(grants)
-    if asker == principal.subject and action in (Action.SEE_OWN_JOBS, Action.CANCEL_OWN_JOB):
-        if roles_on(principal, grants, dataset) - {Role.ADMIN}:
-            require(principal, grants, action, dataset)
-            return
-    elif action is Action.SEE_OWN_JOBS and permitted(principal, grants, Action.SEE_JOBS, dataset):
-        return
-    raise NotFound("There is no such job.")
+    if asker == principal.subject and Role.ANALYST in roles_on(principal, grants, dataset):
+        require(principal, grants, action, dataset)
+    elif action is not Action.SEE_OWN_JOBS or not permitted(principal, grants, Action.SEE_JOBS, dataset):
+        raise NotFound("There is no such job.")
 
 
 def _require_role(principal: Principal, grants: Iterable[Grant], action: Action, dataset: str | None) -> None:

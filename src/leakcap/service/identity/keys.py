@@ -6,6 +6,7 @@ refused soon. However many tokens name unknown keys, the issuer is asked at most
 
 from __future__ import annotations
 
+import base64
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -44,7 +45,7 @@ class KeyCache:
     def __init__(self, issuer: str, fetch: Fetch, clock: Callable[[], float]) -> None:
         self._issuer, self._fetch, self._clock = issuer, fetch, clock
         self._lock = threading.Lock()
-        self._keys: tuple[Mapping[str, Any], ...] = ()
+        self._keys: tuple[tuple[Mapping[str, Any], ...], dict[tuple[str | None, str], Key]] = ((), {})
         self._document: Mapping[str, Any] = {}
         self._fetched: float | None = None
         self._tried: float | None = None
@@ -57,13 +58,23 @@ class KeyCache:
             seen = self._fetched
         if self._older_than(_USABLE):
             raise Refused(Refusal.KEYS)
-        found = fitting_key(self._keys, kid, algorithm)
+        found = self._kept(kid, algorithm)
         if found is None:
             self._refresh(seen, wait=True)
-            found = fitting_key(self._keys, kid, algorithm)
+            found = self._kept(kid, algorithm)
         if found is None:
             raise Refused(Refusal.KEY)
         return found
+
+    def _kept(self, kid: str | None, algorithm: str) -> Key | None:
+        """The fitting key, which is made ready once for as long as the keys are these."""
+        keys, ready = self._keys
+        if (kid, algorithm) not in ready:
+            found = fitting_key(keys, kid, algorithm)
+            if found is None:
+                return None
+            ready[kid, algorithm] = found
+        return ready[kid, algorithm]
 
     def document(self) -> Mapping[str, Any]:
         """What the issuer says of itself; empty where it could not be asked."""
@@ -101,7 +112,7 @@ class KeyCache:
         except FetchFailed as error:
             _LOG.warning("keys of %s cannot be fetched: %s", self._issuer, error)
             return
-        self._keys = tuple(one for one in listed if isinstance(one, dict))
+        self._keys = tuple(one for one in listed if isinstance(one, dict)), {}
         self._document, self._fetched = document, now
 
 
@@ -125,6 +136,7 @@ def _imported(fields: Mapping[str, Any], algorithm: str) -> Key | None:
         or fields.get("use", "sig") != "sig"
         or fields.get("alg", algorithm) != algorithm
         or not (isinstance(operations, list) and "verify" in operations)
+        or (kind == "RSA" and _is_short(fields.get("n")))
     ):
         return None
     public = {name: fields[name] for name in ("kty", "crv", "n", "e", "x", "y") if name in fields}
@@ -132,6 +144,13 @@ def _imported(fields: Mapping[str, Any], algorithm: str) -> Key | None:
         key = JWKRegistry.import_key(public)
     except (JoseError, ValueError, TypeError):
         return None
-    if isinstance(key, RSAKey):
-        return key if key.raw_value.key_size >= _LEAST_BITS else None
-    return key if isinstance(key, ECKey | OKPKey) else None
+    return key if isinstance(key, RSAKey | ECKey | OKPKey) else None
+
+
+def _is_short(modulus: object) -> bool:
+    """Whether an RSA key has less than 2,048 bits, or none that can be read."""
+    try:
+        raw = base64.urlsafe_b64decode(f"{modulus}==")
+    except ValueError:
+        return True
+    return int.from_bytes(raw, "big").bit_length() < _LEAST_BITS

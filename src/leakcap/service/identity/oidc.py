@@ -24,7 +24,7 @@ from datetime import datetime
 from typing import Any
 
 from joserfc import jws
-from joserfc.errors import JoseError
+from joserfc.errors import JoseError, UnsupportedAlgorithmError
 
 from leakcap.errors import require
 from leakcap.service.identity.fetching import fetch_document, require_issuer
@@ -84,8 +84,7 @@ class OidcProvider:
             raise Refused(Refusal.KEY)
         key = self._cache().find(kid, algorithm)
         try:
-            registry = jws.JWSRegistry(algorithms=[algorithm], strict_check_header=False)
-            jws.deserialize_compact(text.encode(), key, registry=registry)
+            jws.deserialize_compact(text.encode(), key, registry=_OneAlgorithm(algorithm))
         except (JoseError, ValueError, TypeError):
             raise Refused(Refusal.SIGNATURE) from None
         return self._checked_claims(claims, now)
@@ -137,6 +136,22 @@ class OidcProvider:
         if not isinstance(sub, str):
             raise Refused(Refusal.SUBJECT)
         return sub
+
+
+class _OneAlgorithm(jws.JWSRegistry):
+    """Of all algorithms the one that was chosen, whatever the token says and whatever is recommended."""
+
+    max_header_length = 4096
+
+    def __init__(self, algorithm: str) -> None:
+        super().__init__(algorithms=[algorithm], strict_check_header=False)
+        self._only = algorithm
+
+    def get_alg(self, name: str) -> Any:
+        """The chosen algorithm; `UnsupportedAlgorithmError` for any other name."""
+        if name != self._only:
+            raise UnsupportedAlgorithmError("not the chosen one")
+        return self.algorithms[name]
 
 
 def _seconds(value: object) -> float:
