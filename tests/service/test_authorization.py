@@ -76,7 +76,7 @@ def outcome(principal: Principal, grants: list[Grant], action: Action, dataset: 
 
 @pytest.mark.parametrize("role", Role)
 def test_every_role_and_action(role: Role) -> None:
-    """With one role on one data set: allowed as written, forbidden elsewhere, and not found without a role."""
+    """With one role on one data set: allowed as written, else forbidden, and not found without a role."""
     assert set(ROWS) == set(Action) - ANYONE
     column = list(Role).index(role)
     for action in Action:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from joserfc.jwk import RSAKey
 
 from leakcap.errors import InvalidParameter
@@ -262,8 +267,8 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[str]:
-    """A server on loopback that answers every request so; its URL."""
+def serving(answer: Answer, certificate: Path | None = None) -> Iterator[str]:
+    """A server on loopback that answers every request so, by https with a certificate; its URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -273,10 +278,15 @@ def serving(answer: Answer) -> Iterator[str]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'' if certificate is None else 's'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         thread.join()
@@ -335,6 +345,45 @@ def test_a_document_is_fetched_and_no_proxy_is_asked(monkeypatch: pytest.MonkeyP
         assert fetch_document(url) == {"issuer": "x"}
     with pytest.raises(FetchFailed, match="ConnectError"):
         fetch_document(url)
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1 that signs itself, with its key, in one file."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
+    begins = datetime.now(UTC) - timedelta(days=1)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(1)
+        .not_valid_before(begins)
+        .not_valid_after(begins + timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(True, 0), True)
+        .sign(private, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    key = private.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    path.write_bytes(key + made.public_bytes(pem))
+    return path
+
+
+def test_by_https_a_certificate_that_nobody_vouches_for_is_refused(
+    certified: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leakcap.service.identity.fetching._LOOPBACK", set())  # as any host elsewhere
+    with serving(says(200, b'{"issuer": "x"}'), certified) as url:
+        assert url.startswith("https://")
+        with pytest.raises(FetchFailed, match="ConnectError"):
+            fetch_document(url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certified))
+        assert fetch_document(url) == {"issuer": "x"}
+        with pytest.raises(FetchFailed, match="ConnectError"):
+            fetch_document(url.replace("127.0.0.1", "localhost"))  # another name than the certificate's
 
 
 def test_a_whole_provider_on_loopback_verifies() -> None:

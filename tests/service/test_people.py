@@ -160,5 +160,5 @@ def test_roles_are_given_once_and_taken_once(store: Store) -> None:
     assert store.jobs.find(elsewhere.id).state is JobState.QUEUED
     with pytest.raises(NotFound, match="does not have the role"):
         store.grants.take("local:alice", "analyst", "ward", by="local:root")
-    with pytest.raises(ValueError, match="is not a valid Role"):
+    with pytest.raises(InvalidParameter, match="`role` of `grant` must be one of owner, analyst, approver, "):
         store.grants.give("local:alice", "king", "ward", by="local:root")

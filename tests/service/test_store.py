@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,43 @@ def test_what_fails_half_way_leaves_no_trace(store: Store, url: str, monkeypatch
     with pytest.raises(StoreError, match="disk is full"):
         store.people.add("local:alice", by="local:root")
     assert store.people.find("local:alice") is None
+
+
+def test_many_threads_share_one_store(store: Store) -> None:
+    store.people.add("local:alice", by="local:root")
+    made = store.tokens.issue("local:alice", lifetime=timedelta(days=1)).secret
+
+    def asked(number: int) -> tuple[bool, str]:
+        job, _ = store.jobs.create("local:alice", "ward", "fit", {}, key=str(number % 8))
+        return store.tokens.find(made) is not None, job.id
+
+    with ThreadPoolExecutor(32) as threads:
+        told = list(threads.map(asked, range(64)))
+    assert all(found for found, _ in told)
+    assert len({job for _, job in told}) == 8
+
+
+FORKED = """
+import os, sys
+from leakcap.service.store import Store
+store = Store.open(sys.argv[1])
+store.people.add("local:parent", by="curator")
+child = os.fork()
+store.people.add(f"local:{'child' if child == 0 else 'after'}", by="curator")
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+store.people.add("local:last", by="curator")
+"""
+
+
+def test_a_store_goes_on_after_a_fork_on_both_sides(opened: Open, url: str) -> None:
+    done = done_warmed(FORKED, url)
+    assert (done.returncode, done.stderr) == (0, "")
+    store = opened(url)
+    names = [person.subject for person in store.people.list()]
+    assert names == ["local:after", "local:child", "local:last", "local:parent"]
+    assert store.verify_acts().rows == 4
 
 
 FIRST = """

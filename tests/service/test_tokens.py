@@ -88,6 +88,7 @@ def test_the_day_of_the_last_use_is_known(store: Store, alice: str, clock: Hands
         ({"lifetime": timedelta(0)}, "be positive and at most 366 days"),
         ({"lifetime": timedelta(days=367)}, "be positive and at most 366 days"),
         ({"lifetime": timedelta(hours=25), "kind": "session"}, "be positive and at most 1 days"),
+        ({"lifetime": DAY, "scopes": ["all"]}, "be some of read, ask, approve, audit, own"),
         ({"lifetime": DAY, "kind": "key"}, "be `token` or `session`"),
         ({"lifetime": DAY, "label": "a\nb"}, "be one line"),
     ],

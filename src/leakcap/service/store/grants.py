@@ -14,7 +14,7 @@ from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import Forbidden, NotFound
 from leakcap.service.store.job_states import UNFINISHED, JobState
 from leakcap.service.store.people import require_known
-from leakcap.service.store.roles import EVERYWHERE, Role, require_role_fits
+from leakcap.service.store.roles import EVERYWHERE, Role, named_role, require_role_fits
 from leakcap.service.store.schema import GRANTS, JOBS
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
@@ -43,7 +43,7 @@ class GrantBook:
 
         Raises `NotFound` for somebody who is not known, `Forbidden` for a role that one gives oneself.
         """
-        role = Role(role)
+        role = named_role(role)
         require_role_fits(role, dataset)
         require_text(dataset, "dataset", "grant")
         require_line(dataset, "dataset", "grant")
@@ -74,7 +74,7 @@ class GrantBook:
 
         Whoever is no longer an analyst of a data set has no unfinished jobs there: they are cancelled.
         """
-        role = Role(role)
+        role = named_role(role)
         now = self._clock()
         with self._database.writing() as connection:
             taken = connection.execute(delete(GRANTS).where(_is(subject, role, dataset))).rowcount

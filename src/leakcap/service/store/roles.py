@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from leakcap.errors import require
 
-__all__ = ["EVERYWHERE", "Role", "require_role_fits"]
+__all__ = ["EVERYWHERE", "Role", "named_role", "require_role_fits"]
 
 EVERYWHERE = ""
 """The data set of a role that holds for the whole curator."""
@@ -20,6 +20,16 @@ class Role(StrEnum):
     APPROVER = "approver"
     AUDITOR = "auditor"
     ADMIN = "admin"
+
+
+def named_role(role: str) -> Role:
+    """The role of this name. Raises `InvalidParameter` for a name that is none.
+
+    >>> named_role("analyst").name
+    'ANALYST'
+    """
+    require(role in set(Role), "role", "grant", f"be one of {', '.join(Role)}", role)
+    return Role(role)
 
 
 def require_role_fits(role: Role, dataset: str) -> None:

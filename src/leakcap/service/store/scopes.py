@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
-__all__ = ["TokenScope"]
+from leakcap.errors import require
+
+__all__ = ["TokenScope", "named_scopes"]
 
 
 class TokenScope(StrEnum):
@@ -15,3 +18,15 @@ class TokenScope(StrEnum):
     APPROVE = "approve"
     AUDIT = "audit"
     OWN = "own"
+
+
+def named_scopes(scopes: Iterable[str]) -> frozenset[TokenScope]:
+    """The scopes of these names. Raises `InvalidParameter` for a name that is none.
+
+    >>> sorted(named_scopes(["read", "ask"]))
+    [<TokenScope.ASK: 'ask'>, <TokenScope.READ: 'read'>]
+    """
+    names = tuple(scopes)
+    rule = f"be some of {', '.join(TokenScope)}"
+    require(set(names) <= set(TokenScope), "scopes", "token", rule, names)
+    return frozenset(TokenScope(one) for one in names)

@@ -25,7 +25,7 @@ from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import NotFound
 from leakcap.service.store.people import require_known
 from leakcap.service.store.schema import PEOPLE, TOKENS
-from leakcap.service.store.scopes import TokenScope
+from leakcap.service.store.scopes import TokenScope, named_scopes
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["SESSION", "TOKEN", "Issued", "Token", "TokenBook", "looks_like_token"]
@@ -90,7 +90,7 @@ class TokenBook:
             kind,
             subject,
             label,
-            None if scopes is None else frozenset(TokenScope(one) for one in scopes),
+            None if scopes is None else named_scopes(scopes),
             None if datasets is None else frozenset(datasets),
             agent,
             now,
@@ -209,7 +209,7 @@ def _token(row: Any) -> Token:
         row.kind,
         row.subject,
         row.label,
-        None if row.scopes is None else frozenset(TokenScope(one) for one in json.loads(row.scopes)),
+        None if row.scopes is None else named_scopes(json.loads(row.scopes)),
         None if row.datasets is None else frozenset(json.loads(row.datasets)),
         bool(row.agent),
         moment_of(row.created),
