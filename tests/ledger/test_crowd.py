@@ -87,7 +87,6 @@ CURRENCIES = {
     "period rho": ("Caps(9.0, each_period=Limits(rho=0.149876), period='year')", 30),
     "period composed": ("Caps(9.0, 1e-6, each_period=Limits(1.45, 1e-6), period='year')", 0),
     "group": ("Caps(9.0, groups={'ward': Group(3.0, members=('ng', 'bo', 'cy'))})", 30),
-    "group rho": ("Caps(9.0, groups={'ward': Group(rho=0.149876, members=('ng', 'bo', 'cy'))})", 30),
     "group composed": ("Caps(9.0, 1e-6, groups={'ward': Group(1.45, 1e-6, members=('ng', 'bo', 'cy'))})", 0),
     "slot": ("Caps(9.0, 1e-6, delta_of_answers=1e-6)", 30),
 }

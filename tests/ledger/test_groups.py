@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from command_line import leakcap
 from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, LedgerError
 from leakcap.ledger import (
     Caps,
@@ -294,3 +295,13 @@ def test_an_amendment_says_who_joined(file: Path) -> None:
     (change,) = ledger.amendments()[-1].changes
     assert change.text == '`caps.groups.w.members` changed from ["a"] to ["a", "b"]'
     ledger.close()
+
+
+def test_the_command_line_shows_a_groups_account(file: Path) -> None:
+    with Ledger.open(f"sqlite:///{file}", dataset="d", policy="0" * 8, caps=WARD) as ledger:
+        ledger.reserve(asks("bo"))
+    told = json.loads(leakcap("budget", f"sqlite:///{file}", "--json").stdout)
+    (account,) = [one for one in told["accounts"] if one["scope"] == "group"]
+    (cap,) = [one for one in account["caps"] if one["cap"] == "epsilon"]
+    assert (account["name"], cap["spent"], cap["left"], cap["limit"]) == ("ward", 0.1, 0.2, 0.3)
+    assert "group ward" in leakcap("budget", f"sqlite:///{file}").stdout

@@ -45,7 +45,7 @@ def test_the_policy_of_the_page_is_one(tmp_path: Path) -> None:
     head = 'dataset = "d"\nneighbours = "replace-one"\nrows = 5\n[columns.x]\nbounds = [0.0, 1.0]\n'
     (tmp_path / "policy.toml").write_text(head + toml)
     caps = load_policy(tmp_path / "policy.toml").caps.ledger_caps()
-    for capped in (caps, caps.each_analyst, caps.analysts["Dr. Ng"], caps.each_period):
+    for capped in (caps, caps.each_analyst, caps.analysts["Dr. Ng"], caps.groups["ward"], caps.each_period):
         assert capped is not None
         assert capped.epsilon is not None
     assert (caps.nats_person, caps.nats_level, caps.alpha, caps.queries, caps.period) == (

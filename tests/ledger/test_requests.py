@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from command_line import leakcap
 from leakcap.errors import BudgetExceeded, DataError, InvalidParameter, LedgerError, RequestReused
 from leakcap.ledger import (
     Caps,
@@ -519,3 +520,11 @@ def test_an_older_ledger_takes_requests(file: Path, sql: Any) -> None:
         assert sql("SELECT version FROM leakcap_schema") == [(10,)]
         assert values(ask(ledger)) == values(first)
         ledger.verify()
+
+
+@pytest.mark.parametrize("form", [("--format", "csv"), ("--format", "json"), ("--json",)])
+def test_the_command_line_exports_requests(opened: Any, file: Path, form: tuple[str, ...]) -> None:
+    with opened() as ledger:
+        ask(ledger)
+    told = leakcap("ledger", "export", f"sqlite:///{file}", *form).stdout
+    assert (ASKED.key in told, ASKED.digest in told) == (True, True)
