@@ -300,8 +300,8 @@ def test_an_amendment_says_who_joined(file: Path) -> None:
 def test_the_command_line_shows_a_groups_account(file: Path) -> None:
     with Ledger.open(f"sqlite:///{file}", dataset="d", policy="0" * 8, caps=WARD) as ledger:
         ledger.reserve(asks("bo"))
-    told = json.loads(leakcap("budget", f"sqlite:///{file}", "--json").stdout)
+    told = json.loads(leakcap("budget", "--ledger", f"sqlite:///{file}", "--json").stdout)
     (account,) = [one for one in told["accounts"] if one["scope"] == "group"]
     (cap,) = [one for one in account["caps"] if one["cap"] == "epsilon"]
     assert (account["name"], cap["spent"], cap["left"], cap["limit"]) == ("ward", 0.1, 0.2, 0.3)
-    assert "group ward" in leakcap("budget", f"sqlite:///{file}").stdout
+    assert "group ward" in leakcap("budget", "--ledger", f"sqlite:///{file}").stdout
