@@ -1,4 +1,4 @@
-"""What is told of jobs, decisions, people and roles, as JSON."""
+"""What is told of jobs, decisions, people, roles and tokens, as JSON."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from leakcap.service.store.decisions import Decided
 from leakcap.service.store.grants import Grant
 from leakcap.service.store.jobs import Job
 from leakcap.service.store.people import Person
+from leakcap.service.store.tokens import Token
 
-__all__ = ["told_of_grant", "told_of_job", "told_of_person"]
+__all__ = ["told_of_grant", "told_of_job", "told_of_person", "told_of_token"]
 
 
 def told_of_job(job: Job, *, own: bool, decided: Sequence[Decided] = ()) -> dict[str, Any]:
@@ -62,4 +63,19 @@ def told_of_grant(grant: Grant) -> dict[str, Any]:
         "dataset": grant.dataset,
         "by": grant.by,
         "time": grant.time.isoformat(),
+    }
+
+
+def told_of_token(token: Token) -> dict[str, Any]:
+    """A token without its secret."""
+    return {
+        "id": token.id,
+        "label": token.label,
+        "scopes": None if token.scopes is None else sorted(token.scopes),
+        "datasets": None if token.datasets is None else sorted(token.datasets),
+        "agent": token.agent,
+        "created": token.created.isoformat(),
+        "expires": token.expires.isoformat(),
+        "revoked": None if token.revoked is None else token.revoked.isoformat(),
+        "last_used": token.last_used,
     }

@@ -1,0 +1,94 @@
+"""Data sets: which there are for somebody, what is public of them, budgets, previews, answers, statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leakcap.service.api.bodies import AskBody
+from leakcap.service.api.curator import Curator
+from leakcap.service.authorization import Action, datasets_of, roles_on
+from leakcap.service.identity.principal import Principal
+from leakcap.service.requests import request_number
+from leakcap.service.store.jobs import Job
+
+__all__ = ["budget", "described", "listed", "previewed", "released", "stated"]
+
+
+def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+    """The data sets in which somebody has a role, each with the roles and whether it is paused."""
+    curator.allow(principal, Action.LIST_DATASETS)
+    grants = curator.grants(principal)
+    paused = {one.dataset for one in curator.store.pauses.list()}
+    data = curator.configuration.data
+    return [
+        {
+            "name": name,
+            "title": data[name].title,
+            "roles": sorted(roles_on(principal, grants, name)),
+            "paused": name in paused,
+        }
+        for name in datasets_of(principal, grants)
+        if name in data
+    ]
+
+
+def described(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+    """The public part of the policy, why the data set is paused, and which questions wait for approval."""
+    curator.allow(principal, Action.SEE_DATASET, dataset)
+    source, pause = curator.configuration.data[dataset], curator.store.pauses.of(dataset)
+    return {
+        **curator.ask("describe", principal, dataset),
+        "title": source.title,
+        "paused": None if pause is None else pause.reason,
+        "approval": None if source.approval is None else source.approval.model_dump(),
+    }
+
+
+def budget(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+    """What all have spent and what is left, and one's own account and entries."""
+    curator.allow(principal, Action.SEE_BUDGET, dataset)
+    return dict(curator.ask("budget", principal, dataset))
+
+
+def stated(curator: Curator, principal: Principal, dataset: str, *, everyone: bool = False) -> dict[str, Any]:
+    """What was told so far: to oneself, or with `everyone` to all together."""
+    curator.allow(principal, Action.SEE_STATEMENT if everyone else Action.SEE_OWN_STATEMENT, dataset)
+    return dict(curator.ask("statement", principal, dataset, {"everyone": everyone}))
+
+
+def previewed(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> dict[str, Any]:
+    """What questions would cost and tell; free."""
+    curator.allow(principal, Action.PREVIEW, dataset)
+    return dict(curator.ask("preview", principal, dataset, asked.content))
+
+
+def released(
+    curator: Curator, principal: Principal, dataset: str, asked: AskBody, *, key: str, later: bool = False
+) -> Job | dict[str, Any]:
+    """Answers, paid for once for each idempotency key; a job where somebody has to approve, or if `later`."""
+    curator.allow(principal, Action.RELEASE, dataset)
+    curator.require_open(dataset)
+    needed = _approvals(curator, principal, dataset, asked)
+    if needed or later:
+        job, _ = curator.store.jobs.create(
+            principal.subject, dataset, "release", asked.content, key=key, needed=needed
+        )
+        return job
+    number = request_number(principal.subject, dataset, key)
+    return dict(curator.ask("release", principal, dataset, asked.content, request=number))
+
+
+def _approvals(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> int:
+    """How many people have to approve of this question, by its price."""
+    approval = curator.configuration.data[dataset].approval
+    if approval is None:
+        return 0
+    if approval.above_epsilon is None and approval.above_rho is None:
+        return approval.approvers
+    priced = curator.ask("preview", principal, dataset, asked.content)
+    prices = [one["price"] for one in priced["statistics"]]
+    for name, most in (("epsilon", approval.above_epsilon), ("rho", approval.above_rho)):
+        amounts = [one.get(name) for one in prices]
+        if most is not None and (None in amounts or sum(amounts) > most):
+            return approval.approvers
+    return 0

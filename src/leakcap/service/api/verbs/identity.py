@@ -1,0 +1,69 @@
+"""Signing in and out, oneself, and personal access tokens."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from leakcap.service.api.bodies import NewTokenBody, SignInBody
+from leakcap.service.api.curator import Curator
+from leakcap.service.api.told import told_of_token
+from leakcap.service.authorization import Action, datasets_of, roles_on
+from leakcap.service.identity.authenticate import sign_in
+from leakcap.service.identity.principal import Principal, Unauthenticated
+from leakcap.service.store.tokens import Issued
+
+__all__ = ["issued", "oneself", "revoke", "session", "sign_out", "tokens"]
+
+
+def session(curator: Curator, given: SignInBody, address: str | None) -> Issued:
+    """A session of a local account, for twelve hours. Raises `Unauthenticated` and `TooManyAttempts`."""
+    if not curator.configuration.local_accounts:
+        raise Unauthenticated
+    return sign_in(given.name, given.password, address, curator.store)
+
+
+def sign_out(curator: Curator, principal: Principal, text: str) -> None:
+    """End the session, or the token, with this text."""
+    curator.allow(principal, Action.SEE_ONESELF)
+    found = curator.store.tokens.find(text)
+    if found is not None:
+        curator.store.tokens.revoke(principal.subject, found[0].id, by=principal.subject)
+
+
+def oneself(curator: Curator, principal: Principal) -> dict[str, Any]:
+    """Who asks, and their roles."""
+    curator.allow(principal, Action.SEE_ONESELF)
+    grants = curator.grants(principal)
+    return {
+        "subject": principal.subject,
+        "agent": principal.agent,
+        "scopes": None if principal.scopes is None else sorted(principal.scopes),
+        "roles": {name: sorted(roles_on(principal, grants, name)) for name in datasets_of(principal, grants)},
+        "curator": sorted(roles_on(principal, grants, None)),
+    }
+
+
+def tokens(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+    """One's own tokens, without their secrets."""
+    curator.allow(principal, Action.SEE_TOKENS)
+    return [told_of_token(one) for one in curator.store.tokens.list(principal.subject)]
+
+
+def issued(curator: Curator, principal: Principal, given: NewTokenBody) -> Issued:
+    """A new token; its secret is shown this once."""
+    curator.allow(principal, Action.ISSUE_TOKEN)
+    return curator.store.tokens.issue(
+        principal.subject,
+        lifetime=timedelta(days=given.days),
+        label=given.label,
+        scopes=given.scopes,
+        datasets=given.datasets,
+        agent=given.agent or principal.agent,
+    )
+
+
+def revoke(curator: Curator, principal: Principal, number: str) -> None:
+    """End a token at once."""
+    curator.allow(principal, Action.REVOKE_TOKEN)
+    curator.store.tokens.revoke(principal.subject, number, by=principal.subject)

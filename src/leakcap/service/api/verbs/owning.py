@@ -1,0 +1,74 @@
+"""What owners do with a data set, and auditors with its ledger and the log of acts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leakcap.service.api.bodies import AmendmentBody
+from leakcap.service.api.curator import Curator
+from leakcap.service.authorization import Action
+from leakcap.service.identity.principal import Principal
+
+__all__ = ["acts", "amended", "anchored", "ledger", "pause", "resume", "verified"]
+
+
+def pause(curator: Curator, principal: Principal, dataset: str, reason: str) -> None:
+    """Nobody is answered until the data set is resumed."""
+    curator.allow(principal, Action.PAUSE, dataset)
+    curator.store.pauses.pause(dataset, by=principal.subject, reason=reason)
+
+
+def resume(curator: Curator, principal: Principal, dataset: str) -> None:
+    """Questions are answered again."""
+    curator.allow(principal, Action.RESUME, dataset)
+    curator.store.pauses.resume(dataset, by=principal.subject)
+
+
+def amended(curator: Curator, principal: Principal, dataset: str, given: AmendmentBody) -> dict[str, Any]:
+    """Another policy governs from here on; all that was spent counts against its caps."""
+    curator.allow(principal, Action.AMEND, dataset)
+    return dict(curator.ask("amend", principal, dataset, given.model_dump()))
+
+
+def ledger(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+    """Who asked what, what it cost, and what is left."""
+    curator.allow(principal, Action.SEE_LEDGER, dataset)
+    return dict(curator.ask("ledger", principal, dataset))
+
+
+def verified(curator: Curator, principal: Principal, dataset: str, anchor: str | None) -> dict[str, Any]:
+    """The chain, walked and each charge computed again; with an anchor that was kept elsewhere, find it."""
+    curator.allow(principal, Action.VERIFY_LEDGER, dataset)
+    return dict(curator.ask("verify", principal, dataset, {"anchor": anchor}))
+
+
+def anchored(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+    """The chain's end, to be kept where nobody who runs the curator can write."""
+    curator.allow(principal, Action.ANCHOR_LEDGER, dataset)
+    return dict(curator.ask("anchor", principal, dataset))
+
+
+def acts(
+    curator: Curator, principal: Principal, dataset: str | None = None, *, after: int = 0
+) -> dict[str, Any]:
+    """The log of administrative acts, a thousand at a time, with the checked end of its whole chain; of one
+    data set, for those who look after it, or of all for administrators."""
+    curator.allow(principal, Action.SEE_ACTS, dataset)
+    checked = curator.store.verify_acts()
+    return {
+        "rows": checked.rows,
+        "head": checked.head,
+        "acts": [
+            {
+                "seq": one.seq,
+                "time": one.time.isoformat(),
+                "by": one.by,
+                "act": one.act,
+                "subject": one.subject,
+                "dataset": one.dataset,
+                "details": dict(one.details),
+                "hash": one.hash,
+            }
+            for one in curator.store.acts.all(dataset=dataset, after=after)
+        ],
+    }

@@ -1,0 +1,68 @@
+"""People and their roles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leakcap.service.api.bodies import GrantBody, NewPersonBody
+from leakcap.service.api.curator import Curator
+from leakcap.service.api.told import told_of_grant, told_of_person
+from leakcap.service.authorization import Action
+from leakcap.service.identity.principal import Principal
+from leakcap.service.store.roles import EVERYWHERE, Role
+
+__all__ = ["add", "administrators", "give", "granted", "listed", "remove", "take"]
+
+
+def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+    """Who is known."""
+    curator.allow(principal, Action.SEE_PEOPLE)
+    return [told_of_person(one) for one in curator.store.people.list()]
+
+
+def add(curator: Curator, principal: Principal, given: NewPersonBody) -> dict[str, Any]:
+    """Make somebody known; with a password where it is a local account."""
+    curator.allow(principal, Action.ADD_PERSON)
+    by, people = principal.subject, curator.store.people
+    added = people.add(given.subject, by=by, display=given.display, agent=given.agent)
+    if given.password is not None:
+        curator.store.passwords.set(given.subject, given.password, by=by)
+    return told_of_person(added)
+
+
+def remove(curator: Curator, principal: Principal, subject: str) -> None:
+    """Take away a person's password, tokens and roles, for good."""
+    curator.allow(principal, Action.REMOVE_PERSON)
+    curator.store.people.remove(subject, by=principal.subject)
+
+
+def granted(curator: Curator, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+    """Who has which role in a data set."""
+    curator.allow(principal, Action.SEE_GRANTS, dataset)
+    return [told_of_grant(one) for one in curator.store.grants.of_dataset(dataset)]
+
+
+def administrators(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+    """Who has a role in the whole curator."""
+    curator.allow(principal, Action.SEE_PEOPLE)
+    return [told_of_grant(one) for one in curator.store.grants.of_dataset(EVERYWHERE)]
+
+
+def give(curator: Curator, principal: Principal, given: GrantBody) -> dict[str, Any]:
+    """Give somebody a role."""
+    _require_may(curator, principal, Action.GIVE_ROLE, given)
+    by = principal.subject
+    return told_of_grant(curator.store.grants.give(given.subject, Role(given.role), given.dataset, by=by))
+
+
+def take(curator: Curator, principal: Principal, given: GrantBody) -> None:
+    """Take a role away."""
+    _require_may(curator, principal, Action.TAKE_ROLE, given)
+    curator.store.grants.take(given.subject, Role(given.role), given.dataset, by=principal.subject)
+
+
+def _require_may(curator: Curator, principal: Principal, action: Action, given: GrantBody) -> None:
+    """The role of an administrator is given and taken by administrators alone."""
+    if Role(given.role) is Role.ADMIN:
+        curator.allow(principal, Action.SEE_PEOPLE)
+    curator.allow(principal, action, given.dataset or None)
