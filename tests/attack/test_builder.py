@@ -62,8 +62,9 @@ def test_how_many_queries_suffice_and_are_needed(noise: int) -> None:
 
 
 def test_what_was_predicted_is_seen() -> None:
-    """After the queries that suffice by the law, fewer than the published 200, counts are named as it says:
-    four standard deviations (false alarm 10⁻⁴, fixed seed). With half of what is needed nobody comes so far."""
+    """Fewer queries than the published 200 suffice by the law, and as many counts are named as it says, to
+    four standard deviations (false alarm 10⁻⁴, fixed seed). With half of what is needed nobody comes as far.
+    """
     suffice, needed = queries_that_suffice(2), queries_that_are_needed(2)
     assert suffice is not None
     assert needed is not None
