@@ -104,8 +104,8 @@ def protected(
 @pytest.mark.parametrize(("least", "percent"), [(10, 10), (10, 20), (15, 30)])
 def test_its_audit_is_met_where_as_much_is_known(least: int, percent: int, tmp_path: Path) -> None:
     """The engine takes ends for known: below, the smallest count of the table, or an unsafe count less what
-    protects it (a share of it, 1 or more) if that is smaller; above, the total. With these known its intervals,
-    ours and those of every table agree; a stranger is left with wider ones.
+    protects it (a share of it, 1 or more) if that is smaller; above, the total. With these known its own
+    intervals, ours and those of every table agree; a stranger is left with wider ones.
     """
     hidden, unsafe, audited = protected(f"FREQ({least},{percent})", tmp_path)
     assert unsafe.any()

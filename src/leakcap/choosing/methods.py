@@ -147,14 +147,15 @@ class RiskTold:
 
 @dataclass(frozen=True)
 class MethodTells:
-    """Everything that the page shows about one method."""
+    """Everything that the page shows about one method; `own` is one that no slider offers."""
 
     asked: OfficeMethod
+    own: CellMethod | None = None
 
     @cached_property
     def method(self) -> CellMethod:
         """The method."""
-        return self.asked.method
+        return self.asked.method if self.own is None else self.own
 
     @cached_property
     def kinds(self) -> list[RiskTold]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import TextIO
 
 from leakcap.disclosure.cell_key import PerturbationTable, Steps
 from leakcap.errors import InvalidInput
 
-__all__ = ["read_perturbation_table", "write_perturbation_table"]
+__all__ = ["perturbation_table_of", "read_perturbation_table", "write_perturbation_table"]
 
 _BY_KEY = ("pcv", "ckey", "pvalue")
 _BY_SHARE = ("i", "j", "p", "v", "p_int_ub")
@@ -36,34 +39,46 @@ def read_perturbation_table(path: str | Path, *, cycle: int | None = None) -> Pe
     but for the first format, where other numbers of counts than 750 need it. Raises `InvalidInput` for what
     is no such file, for rows that do not sum to one, and for counts that would become negative.
     """
+    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+        return _read(stream, path, cycle)
+
+
+def perturbation_table_of(raw: bytes, name: str, *, cycle: int | None = None) -> PerturbationTable:
+    """The table in what such a file holds; `name` stands in messages. As `read_perturbation_table`.
+
+    >>> lines = ["i;j;p;v;p_int_ub", "0;0;1;0;1", "1;1;1;0;1"]
+    >>> perturbation_table_of(chr(10).join(lines).encode(), "p.csv").rows
+    (((0, Fraction(1, 1)),), ((0, Fraction(1, 1)),))
+    """
+    return _read(io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8-sig", newline=""), name, cycle)
+
+
+def _read(stream: TextIO, path: str | Path, cycle: int | None) -> PerturbationTable:
     try:
-        return _read(path, cycle)
+        return _found(stream, path, cycle)
     except (UnicodeDecodeError, csv.Error):
         raise InvalidInput(f"`{path}` must be CSV in UTF-8.") from None
 
 
-def _read(path: str | Path, cycle: int | None) -> PerturbationTable:
-    with Path(path).open(newline="", encoding="utf-8-sig") as stream:
-        head = stream.readline()
-        separator = ";" if ";" in head else ","
-        names = tuple(name.strip().strip('"').lower() for name in head.rstrip("\r\n").split(separator))
-        lines = csv.reader(stream, delimiter=separator)
-        if set(names) == set(_BY_KEY) and len(names) == len(_BY_KEY):
-            rows, own = _rows_by_key(_numbered(lines, names, _BY_KEY, path), path), cycle
-            if own is None and len(rows) - 1 != _LAST:
-                raise InvalidInput(
-                    f"`{path}` has {len(rows) - 1} counts, and `cell-key-perturbation` looks up {_LAST}. "
-                    "Say by `cycle` how many of the last rows stand for larger counts: 1 for the last alone."
-                )
-            return _table(rows, _AGAIN if own is None else own, path)
-        if "type" in names:
+def _found(stream: TextIO, path: str | Path, cycle: int | None) -> PerturbationTable:
+    head = stream.readline()
+    separator = ";" if ";" in head else ","
+    names = tuple(name.strip().strip('"').lower() for name in head.rstrip("\r\n").split(separator))
+    lines = csv.reader(stream, delimiter=separator)
+    if set(names) == set(_BY_KEY) and len(names) == len(_BY_KEY):
+        rows, own = _rows_by_key(_numbered(lines, names, _BY_KEY, path), path), cycle
+        if own is None and len(rows) - 1 != _LAST:
             raise InvalidInput(
-                f"`{path}` is a table for magnitudes, by its column `type`. Give one for counts."
+                f"`{path}` has {len(rows) - 1} counts, and `cell-key-perturbation` looks up {_LAST}. "
+                "Say by `cycle` how many of the last rows stand for larger counts: 1 for the last alone."
             )
-        wanted = (*_BY_SHARE, _LOWER) if _LOWER in names else _BY_SHARE
-        if set(names) == set(wanted) and len(names) == len(wanted):
-            found = _rows_by_share(_numbered(lines, names, wanted, path), path)
-            return _table(found, 1 if cycle is None else cycle, path)
+        return _table(rows, _AGAIN if own is None else own, path)
+    if "type" in names:
+        raise InvalidInput(f"`{path}` is a table for magnitudes, by its column `type`. Give one for counts.")
+    wanted = (*_BY_SHARE, _LOWER) if _LOWER in names else _BY_SHARE
+    if set(names) == set(wanted) and len(names) == len(wanted):
+        found = _rows_by_share(_numbered(lines, names, wanted, path), path)
+        return _table(found, 1 if cycle is None else cycle, path)
     raise InvalidInput(
         f"`{path}` must have the columns {', '.join(_BY_KEY)} (commas), or {', '.join(_BY_SHARE)} "
         f"(semicolons). Got {', '.join(names)[:80]}."
@@ -108,7 +123,7 @@ def _numbered(
         try:
             if len(line) != len(names) or len(found) >= _MOST_ROWS:
                 raise ValueError
-            numbers = {name: _exact(text) for name, text in zip(names, line, strict=True)}
+            numbers = dict(zip(names, map(_exact, line), strict=True))
         except (ValueError, ZeroDivisionError):
             raise InvalidInput(
                 f"Line {len(found) + 2} of `{path}` must have {len(wanted)} numbers."
@@ -117,6 +132,7 @@ def _numbered(
     return found
 
 
+@lru_cache(maxsize=1 << 16)
 def _exact(text: str) -> Fraction:
     """A decimal number as it is printed."""
     clean = text.strip().strip('"')
@@ -131,7 +147,7 @@ def _exact(text: str) -> Fraction:
 def _whole(number: Fraction, name: str, path: str | Path) -> int:
     if number.denominator != 1:
         raise InvalidInput(f"`{name}` in `{path}` must be a whole number. Got {float(number)}.")
-    return int(number)
+    return number.numerator
 
 
 def _rows_by_key(lines: list[dict[str, Fraction]], path: str | Path) -> list[Steps]:
@@ -148,12 +164,13 @@ def _rows_by_key(lines: list[dict[str, Fraction]], path: str | Path) -> list[Ste
         if count == 0 and not told.get(0):
             continue
         row = told.get(count, {})
-        if count < 0 or sorted(row) != list(range(keys)):
+        if count < 0 or len(row) != keys or sorted(row) != list(range(keys)):
             raise InvalidInput(
                 f"`{path}` must have every key from 0 to {keys - 1} for every count from 1 to {counts}. The "
                 f"count {count} has {len(row)} keys: a cell would be published as it is at the others."
             )
-        steps = _joined([(row[key], Fraction(key + 1, keys)) for key in range(keys)])
+        last = [key for key in range(keys) if key == keys - 1 or row[key] != row[key + 1]]
+        steps = tuple((row[key], Fraction(key + 1, keys)) for key in last)
         if count == 0:
             rows[0] = steps
         else:
@@ -168,7 +185,7 @@ def _rows_by_share(lines: list[dict[str, Fraction]], path: str | Path) -> list[S
         if shown - count != value:
             raise InvalidInput(f"`v` in `{path}` must be `j` − `i`. Got {value} for {count} and {shown}.")
         told[count].append((line["p_int_ub"], value, line["p"], line.get(_LOWER)))
-    if not told or sorted(told) != list(range(max(told) + 1)):
+    if not told or len(told) != max(told) + 1 or min(told) < 0:
         raise InvalidInput(
             f"`i` in `{path}` must be every count from 0 to the largest, which stands for all above."
         )

@@ -11,7 +11,6 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -25,6 +24,7 @@ from leakcap.web.choosing import choose_epsilon, epsilon, needs_plots
 from leakcap.web.choosing.deployments import DEPLOYMENTS
 from leakcap.web.choosing.epsilon_plots import figures as epsilon_figures
 from leakcap.web.choosing.method_page import method_page
+from leakcap.web.choosing.own_table_page import own_table_page
 from leakcap.web.figures import LIGHT, themed
 from leakcap.web.pages import Pages, static_file
 from leakcap.web.reading import not_shown
@@ -41,6 +41,7 @@ from leakcap.web.releasing.ledger_view import (
 )
 from leakcap.web.releasing.questions import columns, condition, offered
 from leakcap.web.serving.bounded import OutOfTime, bounded
+from leakcap.web.serving.forms import form_of, require_ours
 from leakcap.web.serving.guard import Guard, Keys
 from leakcap.web.serving.settings import Settings
 
@@ -48,7 +49,6 @@ __all__ = ["create_app"]
 
 _BUSY = threading.BoundedSemaphore(2)
 _PATIENCE = 10.0
-_MOST_FIELDS = 64
 
 
 @contextmanager
@@ -77,6 +77,7 @@ def create_app(settings: Settings | None = None, *, keys: Keys | None = None) ->
     _meaning(app, pages)
     _choosing(app, pages, settings)
     method_page(app, pages, _turn)
+    own_table_page(app, pages, _turn, keys)
     _mechanism(app, pages, keys)
     _release(app, pages, keys, settings)
     _faults(app, pages)
@@ -106,7 +107,7 @@ def _entrance(app: FastAPI, pages: Pages, keys: Keys) -> None:
 
     @app.post("/enter")
     async def entered(request: Request) -> Response:
-        fields, _ = await _form(request)
+        fields, _ = await form_of(request)
         return let_in(request, fields.get("token", ""))
 
 
@@ -187,24 +188,6 @@ def _choosing(app: FastAPI, pages: Pages, settings: Settings) -> None:
             return pages.show(request, "choose", content, state=choose_epsilon.need_query(need))
 
 
-async def _form(request: Request) -> tuple[dict[str, str], dict[str, bytes]]:
-    """The fields of a form, and its files; the guard has seen to its size."""
-    fields: dict[str, str] = {}
-    uploads: dict[str, bytes] = {}
-    async with request.form(max_files=2, max_fields=_MOST_FIELDS, max_part_size=512 * 1024) as form:
-        for name, value in form.multi_items():
-            if isinstance(value, UploadFile):
-                uploads[name] = await value.read()
-            else:
-                fields[name] = str(value)
-    return fields, uploads
-
-
-def _require_ours(keys: Keys, fields: Mapping[str, str]) -> None:
-    if not keys.ours(fields.get("form_key", "")):
-        raise HTTPException(403, "This form is from an earlier run of the explorer. Load the page again.")
-
-
 def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
     def answer(request: Request, query: Mapping[str, str], problem: str = "") -> Response:
         asked = given(query)
@@ -226,8 +209,8 @@ def _mechanism(app: FastAPI, pages: Pages, keys: Keys) -> None:
 
     @app.post("/mechanism")
     async def uploaded(request: Request) -> Response:
-        fields, uploads = await _form(request)
-        _require_ours(keys, fields)
+        fields, uploads = await form_of(request)
+        require_ours(keys, fields)
         try:
             for name, raw in uploads.items():
                 if raw and name in ("file_a", "file_b"):
@@ -292,8 +275,8 @@ def _release(app: FastAPI, pages: Pages, keys: Keys, settings: Settings) -> None
 
     @app.post("/release")
     async def release(request: Request) -> Response:
-        fields, _ = await _form(request)
-        _require_ours(keys, fields)
+        fields, _ = await form_of(request)
+        require_ours(keys, fields)
         if not settings.allow_release:
             raise HTTPException(403, "This explorer only shows. Start it with --allow-release to release.")
         return await run_in_threadpool(releasing, request, fields)

@@ -61,7 +61,7 @@ def bounded(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if ended.is_set():
             raise OutOfTime(
                 f"this takes more than {SECONDS:g} seconds, and a page waits no longer. Give less, or use "
-                "the command line: `leakcap channel`, `leakcap preview`."
+                "the command line: `leakcap channel`, `leakcap disclosure`, `leakcap preview`."
             ) from None
         raise
     finally:

@@ -31,6 +31,8 @@ from leakcap.web.serving.settings import Settings, is_loopback
 __all__ = ["HEADERS", "MOST_BODY", "Guard", "Keys"]
 
 MOST_BODY = 512 * 1024
+_LARGER = {"/method/own": 4 * 1024 * 1024 + 8 * 1024}
+"""Pages that take more: an office's perturbation table, and the form around it."""
 _OPEN = ("/enter", "/static/")
 _SAFE = ("GET", "HEAD")
 _MOST_ENTRY = 4 * 1024
@@ -103,7 +105,8 @@ class Guard:
         if refusal is not None:
             await _refuse(send, *refusal, head=scope["method"] == "HEAD")
             return
-        body = await whole_body(receive, headers.get("content-length", "0"), MOST_BODY)
+        most = _LARGER.get(scope["path"], MOST_BODY)
+        body = await whole_body(receive, headers.get("content-length", "0"), most)
         if isinstance(body, tuple):
             await _refuse(send, *body, head=False)
             return
