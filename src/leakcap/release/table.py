@@ -37,7 +37,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
-from leakcap.release.planning.scan import Drawn, Scan, scans_of
+from leakcap.release.planning.scan import Drawn, Scan, WrittenStatements, scans_of
 from leakcap.release.planning.statements import units_statement
 from leakcap.release.results.exposure import exposure_so_far
 from leakcap.release.results.recorded import from_ledger, recorded_of
@@ -109,6 +109,7 @@ class PrivateTable(Asking):
             raise InvalidQuery("`version` and `same_as` both name the table's state. Leave one out.")
         self._given = (data, table, others, version)
         self._identities = _identities(data, table, others, version)
+        self._written = WrittenStatements()
         self._engine: Engine = attach(data, table=table, tables=others, wanted=_wanted(self.policy))
         self._tables = () if table is None else (table.rpartition(".")[2],)
         self._analyst, self._edition = analyst, edition
@@ -428,7 +429,7 @@ class PrivateTable(Asking):
     def _scans(self, plans: Sequence[Plan], people: Sequence[float | None]) -> list[Scan]:
         """The statements, each over the people whose own caps it may count."""
         chosen = [replace(plan, people_from=one) for plan, one in zip(plans, people, strict=True)]
-        return scans_of(chosen, self._engine, self.ledger.seed)
+        return scans_of(chosen, self._engine, self.ledger.seed, self._written)
 
     def check_units(self) -> None:
         """Under replace-one the number of units is public by definition, so that to compare it tells nothing:

@@ -21,12 +21,12 @@ from leakcap.release.engine import Columns, Engine, SqlStatement
 from leakcap.release.measurements.thresholds import appearing
 from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import codes_of, in_order, read_totals
+from leakcap.release.planning.plan import codes_of, in_order, read_totals, text_of
 from leakcap.release.planning.statements import select_of
 from leakcap.release.query import QueryFields
 from leakcap.sampling import ByteSource
 
-__all__ = ["Drawn", "Found", "Scan", "scans_of"]
+__all__ = ["Drawn", "Found", "Scan", "WrittenStatements", "scans_of"]
 
 
 class Found(NamedTuple):
@@ -111,8 +111,39 @@ def _joined(plan: Plan, pieces: Sequence[Drawn]) -> Drawn:
     return Drawn(ordered[:keys], [exact_integers(one) for one in ordered[keys:]])
 
 
-def scans_of(plans: Sequence[Plan], engine: Engine, seed: str = "") -> list[Scan]:
-    """The plans in as few statements as can be, written out for this engine. Touches no rows.
+class WrittenStatements:
+    """Statements that were written out for one engine under one policy, by what they ask.
+
+    To write one takes longer than many a table takes to answer it, and the same is asked by the next analyst,
+    or at another price.
+    """
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._known: dict[object, SqlStatement] = {}
+
+    def of(self, plans: Sequence[Plan], engine: Engine, seed: str) -> SqlStatement:
+        """The statement of these plans; the least recently asked is forgotten."""
+        key = (seed, tuple(map(_asked, plans)))
+        found = self._known.pop(key, None) or engine.write(select_of(plans, seed))
+        self._known[key] = found
+        if len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+        return found
+
+
+def _asked(plan: Plan) -> object:
+    """What a plan's part of a statement is made of: under one policy its text says all but the grid, which
+    may hang on the price."""
+    aggregates = tuple(part.aggregate for part in plan.parts)
+    return text_of(plan), plan.people_from, plan.bounded, plan.grid, plan.centre, aggregates
+
+
+def scans_of(
+    plans: Sequence[Plan], engine: Engine, seed: str = "", written: WrittenStatements | None = None
+) -> list[Scan]:
+    """The plans in as few statements as can be, written out for this engine unless they are among the
+    `written` ones. Touches no rows.
 
     >>> import pyarrow
     >>> from leakcap.release import Query, attach, load_policy
@@ -129,14 +160,13 @@ def scans_of(plans: Sequence[Plan], engine: Engine, seed: str = "") -> list[Scan
     for place, plan in enumerate(plans):
         same = replace(plan.query, name="any")
         scans.setdefault(_sort(plan), {}).setdefault(same, []).append(place)
-    return [
-        _scan([tuple(places) for places in alike.values()], plans, engine, seed) for alike in scans.values()
-    ]
-
-
-def _scan(places: Sequence[tuple[int, ...]], plans: Sequence[Plan], engine: Engine, seed: str) -> Scan:
-    chosen = tuple(plans[same[0]] for same in places)
-    return Scan(tuple(places), chosen, engine.write(select_of(chosen, seed)))
+    known = WrittenStatements() if written is None else written
+    found = []
+    for alike in scans.values():
+        places = tuple(map(tuple, alike.values()))
+        chosen = tuple(plans[same[0]] for same in places)
+        found.append(Scan(places, chosen, known.of(chosen, engine, seed)))
+    return found
 
 
 def _sort(plan: Plan) -> object:

@@ -119,9 +119,7 @@ class WorkloadRecord(Part):
     ] = None
     within: Annotated[
         dict[str, str],
-        Field(
-            description="by column the one that its keys lie within: only pairs that can occur are cells"
-        ),
+        Field(description="by column the one that its keys lie within: only pairs that can occur are cells"),
     ] = Field(default_factory=dict)
     tables: tuple[TableRecord, ...]
     cumulative: Annotated[

@@ -52,7 +52,10 @@ def dataset_routes(curator: Curator) -> APIRouter:
     def releases(
         request: Request, dataset: str, asked: AskBody, idempotency_key: Key, prefer: Prefer = ""
     ) -> Response:
-        """Answers, paid for once for each idempotency key; or a job, where somebody has to approve."""
+        """Answers, paid for once for each idempotency key; or a job, where somebody has to approve.
+
+        `Prefer: return=minimal` leaves out the records with their statements, `respond-async` makes a job.
+        """
         later = "respond-async" in prefer
         who = curator.who(request)
         found = verbs.released(curator, who, dataset, asked, key=idempotency_key, later=later)

@@ -58,7 +58,8 @@ class EngineCall:
         """The request as the ledger knows it; None where it has no number."""
         if not self.request:
             return None
-        asked = json.dumps({"operation": self.operation, "body": self.body}, sort_keys=True)
+        body = {name: value for name, value in self.body.items() if name != "minimal"}
+        asked = json.dumps({"operation": self.operation, "body": body}, sort_keys=True)
         return Request(self.request, text_hash(asked))
 
     @property
@@ -121,15 +122,17 @@ def answered(call: EngineCall) -> dict[str, Any]:
         queries, statement = _asked(call.body, table)
         fresh = call.body.get("fresh", False) is True
         found = table.release_recorded(queries, fresh=fresh, request=call.paid_once)
-        releases = [one for one, _ in found]
-        shown = releases if statement is None else statement.shown(releases, table.policy)
-        return {
+        answers = {
             "dataset": call.dataset,
             "policy": table.policy.fingerprint(),
             "answers": [answer_on_wire(one, entry) for one, entry in found],
-            "releases": [one.to_dict() for one in shown],
-            "caps": _caps(table),
+            "caps": [CapRecord.of(one).to_dict() for one in table.ledger.balances()],
         }
+        if call.body.get("minimal") is True:
+            return answers
+        releases = [one for one, _ in found]
+        shown = releases if statement is None else statement.shown(releases, table.policy)
+        return {**answers, "releases": [one.to_dict() for one in shown]}
 
     return call.asked(ask)
 
@@ -265,7 +268,3 @@ def _asked(body: Mapping[str, Any], table: PrivateTable) -> tuple[list[Query], S
 def _groups_of(policy: Policy, analyst: str) -> set[str]:
     groups: Mapping[str, Any] = getattr(policy.caps, "groups", {}) or {}
     return {name for name, one in groups.items() if analyst in one.members}
-
-
-def _caps(table: PrivateTable) -> list[dict[str, Any]]:
-    return [CapRecord.of(one).to_dict() for one in table.ledger.balances()]

@@ -1,0 +1,80 @@
+"""The curator under load: `python benchmarks/curator.py [ledger-url store-url]`.
+
+64 clients send 6,400 requests, each with a question and a key of its own, where the caps allow 1,000, of a
+table of one row, with four web workers and two engines: exactly 1,000 are answered, and what was spent is the
+cap. Then how many small questions are answered in a second, new ones and known ones. Targets: p99 below 250 ms,
+200 answers a second on two cores. With the URLs of two PostgreSQL databases, whose names get `_race` and
+`_throughput` at their ends and which are empty, ledger and store live there, else in SQLite files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "curating"))
+from service import Curated, Told, asked, post, running, written
+
+ANSWERS, REQUESTS, CLIENTS = 1000, 6400, 64
+MORE = "workers = 4\nengines = 2\ntick = 0.05\n[limits]\nrequests_per_minute = 1000000\n"
+PATH = "/v1/datasets/ward/releases"
+
+
+def question(number: int) -> dict[str, object]:
+    return {
+        "queries": [{"name": "n", "statistic": "count", "where": f"age >= {number / 100}", "epsilon": 0.01}]
+    }
+
+
+def told_of(found: list[Told], seconds: float, title: str) -> None:
+    times = sorted(one.seconds for one in found)
+    p99 = times[int(len(times) * 0.99)]
+    print(
+        f"{title}: {len(found) / seconds:.0f} a second, median {statistics.median(times) * 1000:.0f} ms, "
+        f"p99 {p99 * 1000:.0f} ms, worst {times[-1] * 1000:.0f} ms"
+    )
+
+
+def race(curated: Curated) -> None:
+    """More questions than the caps allow."""
+    requests = [post(PATH, question(i), curated.tokens[i % CLIENTS], f"k{i}") for i in range(REQUESTS)]
+    started = time.monotonic()
+    found = asyncio.run(asked(curated.port, requests, CLIENTS))
+    told_of(found, time.monotonic() - started, f"{REQUESTS} requests of {CLIENTS} clients")
+    counts: dict[int, int] = {}
+    for one in found:
+        counts[one.status] = counts.get(one.status, 0) + 1
+    cap = curated.get("/v1/datasets/ward/budget", curated.tokens[-1])["caps"][0]
+    print(f"  answers by status {dict(sorted(counts.items()))}; spent {cap['spent']} of {cap['limit']}")
+    assert counts.get(200) == ANSWERS, "not exactly as many answers as the caps allow"
+    assert cap["spent"] == cap["limit"], "what was spent is not the cap"
+
+
+def throughput(curated: Curated, count: int = 1000) -> None:
+    """Small questions, all different, and then the same ones again."""
+    for title, keys in (("new questions", "a"), ("known questions", "b")):
+        requests = [post(PATH, question(i), curated.tokens[i % CLIENTS], f"{keys}{i}") for i in range(count)]
+        started = time.monotonic()
+        found = asyncio.run(asked(curated.port, requests, CLIENTS))
+        told_of(found, time.monotonic() - started, title)
+        assert {one.status for one in found} == {200}
+
+
+def main() -> None:
+    urls = sys.argv[1:3]
+    for title, epsilon, measure in (("race", ANSWERS * 0.01, race), ("throughput", 1e6, throughput)):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            ledger = f"{urls[0]}_{title}" if urls else f"sqlite:///{folder / 'ward.db'}"
+            store = f"{urls[1]}_{title}" if urls else f"sqlite:///{folder / 'curator.db'}"
+            file = written(folder, rows=1, epsilon=epsilon, more=MORE, ledger=ledger)
+            with running(file, people=CLIENTS, ledger=ledger, store=store) as curated:
+                measure(curated)
+
+
+if __name__ == "__main__":
+    main()
