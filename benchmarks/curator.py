@@ -2,8 +2,8 @@
 
 64 clients send 6,400 requests, each with a question and a key of its own, where the caps allow 1,000, of a
 table of one row, with four web workers and two engines: exactly 1,000 are answered, and what was spent is the
-cap. Then how many small questions are answered in a second, new ones and known ones. Targets: p99 below 250 ms,
-200 answers a second on two cores. With the URLs of two PostgreSQL databases, whose names get `_race` and
+cap. Then how many small questions are answered in a second, new ones and known ones. Targets: p99 below 250
+ms, 200 answers a second on two cores. With the URLs of two PostgreSQL databases, whose names get `_race` and
 `_throughput` at their ends and which are empty, ledger and store live there, else in SQLite files.
 """
 

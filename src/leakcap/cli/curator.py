@@ -233,6 +233,7 @@ def _role_of(text: str, file: Path) -> tuple[str, str]:
     """A role and its data set. Raises `InvalidParameter`."""
     from leakcap.service.configuration import load_configuration
     from leakcap.service.store import Role as Known
+    from leakcap.service.store.roles import require_role_fits
 
     role, _, dataset = text.partition(":")
     known = load_configuration(file).data
@@ -242,6 +243,7 @@ def _role_of(text: str, file: Path) -> tuple[str, str]:
         raise InvalidParameter(
             f"`--role` names a data set that is none of {', '.join(known)}: `{dataset[:80]}`."
         )
+    require_role_fits(Known(role), dataset)
     return role, dataset
 
 

@@ -1,0 +1,89 @@
+"""`leakcap curator`: from data and a policy to people who may ask."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from leakcap.cli.main import app
+from leakcap.errors import LeakcapError
+from leakcap.service.configuration import load_configuration
+from leakcap.service.identity.authenticate import sign_in
+from leakcap.service.store import Role, Store
+from service.direct import written
+
+
+def commanded(*words: str | Path) -> str:
+    told = CliRunner().invoke(app, ["curator", *map(str, words)])
+    if told.exception is not None and not isinstance(told.exception, SystemExit):
+        raise told.exception
+    assert told.exit_code == 0, told.output
+    return told.output
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    written(tmp_path).unlink()
+    (tmp_path / "ward.parquet").chmod(0o644)
+    data, policy = tmp_path / "ward.parquet", tmp_path / "policy.toml"
+    told = commanded(
+        "init", data, "--policy", policy, "--owner", "olga", "--analyst", "ada", "--folder", tmp_path
+    )
+    (tmp_path / "told").write_text(told)
+    return tmp_path
+
+
+def test_it_is_ready_to_run(begun: Path) -> None:
+    assert "1 data set" in commanded("check", begun / "curator.toml")
+    assert (begun / "ward.parquet").stat().st_mode & 0o007 == 0
+    assert (begun / "curator.db").stat().st_mode & 0o077 == 0
+
+
+def test_the_passwords_that_were_shown_let_in_and_stand_nowhere(begun: Path) -> None:
+    told = (begun / "told").read_text()
+    passwords = re.findall(r"local:(\w+)  password, shown once: (\S+)", told)
+    assert [name for name, _ in passwords] == ["olga", "ada"]
+    with Store.open(load_configuration(begun / "curator.toml").store) as store:
+        for name, password in passwords:
+            assert sign_in(name, password, None, store).token.subject == f"local:{name}"
+    for path in begun.iterdir():
+        assert path.name == "told" or not any(one.encode() in path.read_bytes() for _, one in passwords)
+
+
+def test_an_analyst_may_ask_and_no_more(begun: Path) -> None:
+    with Store.open(load_configuration(begun / "curator.toml").store) as store:
+        assert [one.role for one in store.grants.of("local:ada")] == [Role.ANALYST]
+        assert {one.role for one in store.grants.of("local:olga")} == {Role.ADMIN, Role.OWNER, Role.AUDITOR}
+
+
+def test_people_come_and_go(begun: Path) -> None:
+    file = begun / "curator.toml"
+    assert "token, shown once: lkc_" in commanded("add", file, "bot", "--agent", "--role", "analyst:ward")
+    commanded("grant", file, "ada", "--role", "approver:ward")
+    commanded("take", file, "ada", "--role", "analyst:ward")
+    told = commanded("people", file)
+    assert "local:bot (agent): analyst:ward" in told
+    assert "local:ada: approver:ward" in told
+    commanded("remove", file, "ada")
+    assert "local:ada" not in commanded("people", file)
+    with pytest.raises(LeakcapError, match="never given out again"):
+        commanded("add", file, "ada", "--role", "analyst:ward")
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("Ben", "analyst:ward"), ("ben", "analist:ward"), ("ben", "analyst:wards"), ("ben", "admin:ward")],
+)
+def test_nobody_is_added_by_mistake(begun: Path, name: str, role: str) -> None:
+    before = commanded("people", begun / "curator.toml")
+    with pytest.raises(LeakcapError):
+        commanded("add", begun / "curator.toml", name, "--role", role)
+    assert commanded("people", begun / "curator.toml") == before
+
+
+def test_a_curator_is_begun_once(begun: Path) -> None:
+    with pytest.raises(LeakcapError, match="is there already"):
+        commanded("init", begun / "ward.parquet", "--policy", begun / "policy.toml", "--folder", begun)
