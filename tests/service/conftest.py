@@ -49,6 +49,12 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def sqlite(tmp_path: Path) -> str:
+    """For tests of what does not hang on the kind of database."""
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@pytest.fixture
 def opened(clock: Hands) -> Iterator[Callable[[str], Store]]:
     """Open a store; every store is closed at the end."""
     stores: list[Store] = []

@@ -12,6 +12,12 @@ from service.test_store import execute
 
 
 @pytest.fixture
+def url(sqlite: str) -> str:
+    """What the store itself does is tested on both kinds of database elsewhere."""
+    return sqlite
+
+
+@pytest.fixture
 def busy(store: Store) -> Store:
     """A store in which each kind of act was done."""
     store.people.add("local:alice", by="local:root", display="Alice")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -31,9 +30,9 @@ HERE, ELSEWHERE = "192.0.2.7", "198.51.100.9"
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
+def url(sqlite: str) -> str:
     """What the store itself does is tested on both kinds of database elsewhere."""
-    return f"sqlite:///{tmp_path / 'store.db'}"
+    return sqlite
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ def test_the_same_key_is_the_same_job(store: Store, alice: str) -> None:
     assert len(store.jobs.list(subject=alice)) == 1
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("key", ["", "x" * 129, "a b", "ä", "a\n", "\0"], ids=ascii)
 def test_a_key_is_printable_ascii(store: Store, alice: str, key: str) -> None:
     with pytest.raises(InvalidParameter, match="be 1 to 128 printable ASCII characters"):

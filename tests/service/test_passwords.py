@@ -14,6 +14,12 @@ RIGHT = "correct horse battery"
 
 
 @pytest.fixture
+def url(sqlite: str) -> str:
+    """What the store itself does is tested on both kinds of database elsewhere."""
+    return sqlite
+
+
+@pytest.fixture
 def alice(store: Store) -> str:
     store.people.add("local:alice", by="local:root")
     store.passwords.set("local:alice", RIGHT, by="local:root")

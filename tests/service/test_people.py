@@ -35,6 +35,7 @@ LOOK_ALIKES = [
 ]
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("name", LOOK_ALIKES, ids=ascii)
 def test_a_look_alike_is_nobody(store: Store, name: str) -> None:
     store.people.add("local:alice", by="local:root")
@@ -141,6 +142,7 @@ def test_nobody_gives_themselves_a_role(store: Store) -> None:
     assert {one.role for one in store.grants.of("local:root")} == {"admin"}
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("role", "dataset"), [("admin", "ward"), ("analyst", ""), ("owner", "")])
 def test_a_role_is_of_a_data_set_or_of_the_curator(store: Store, role: str, dataset: str) -> None:
     store.people.add("local:alice", by="local:root")
