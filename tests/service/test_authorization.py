@@ -212,6 +212,16 @@ def test_a_job_is_its_askers_or_seen_by_who_looks_after_the_data(
             require_job(ALICE, [grant(role)], asker, dataset, action)
 
 
+def test_no_role_but_the_administrators_reaches_every_data_set() -> None:
+    """Such a row cannot be given; were it there nevertheless, it would count for nothing."""
+    odd = [Grant("local:alice", EVERYWHERE, role, "local:root", TIME) for role in Role if role != "admin"]
+    assert not any(
+        permitted(ALICE, odd, action, dataset) for action in MATRIX for dataset in ("ward", "", None)
+    )
+    odd = [Grant("local:alice", "ward", Role.ADMIN, "local:root", TIME)]
+    assert not any(permitted(ALICE, odd, action, dataset) for action in MATRIX for dataset in ("ward", None))
+
+
 def test_a_token_without_the_scope_is_told_so_of_ones_own_job() -> None:
     reads = Principal("local:alice", "local", frozenset({TokenScope.READ}), None, "t")
     require_job(reads, [grant(Role.ANALYST)], "local:alice", "ward")

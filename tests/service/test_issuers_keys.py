@@ -386,6 +386,16 @@ def test_by_https_a_certificate_that_nobody_vouches_for_is_refused(
             fetch_document(url.replace("127.0.0.1", "localhost"))  # another name than the certificate's
 
 
+def test_certificates_that_cannot_be_read_are_no_failure_of_the_curator(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "none.pem").write_text("nothing of the kind")
+    for name in ("none.pem", "missing.pem"):
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
+        with pytest.raises(FetchFailed):
+            fetch_document("https://id.invalid/keys")
+
+
 def test_a_whole_provider_on_loopback_verifies() -> None:
     """By http, as the curator does it: document, keys, token."""
     issuer: list[Issuer] = []

@@ -158,10 +158,10 @@ def roles_on(principal: Principal, grants: Iterable[Grant], dataset: str | None)
     """The principal's roles on a data set, and on the whole curator; of a token those that it reaches."""
     own = [grant for grant in grants if grant.subject == principal.subject]
     reached = principal.datasets is None
-    wide = {grant.role for grant in own if grant.dataset == EVERYWHERE and reached}
+    wide = {grant.role for grant in own if grant.dataset == EVERYWHERE and reached} & {Role.ADMIN}
     if dataset is None or dataset == EVERYWHERE or not (reached or dataset in (principal.datasets or ())):
         return frozenset(wide)
-    return frozenset(wide | {grant.role for grant in own if grant.dataset == dataset})
+    return frozenset(wide | ({grant.role for grant in own if grant.dataset == dataset} - {Role.ADMIN}))
 
 
 def datasets_of(principal: Principal, grants: Iterable[Grant]) -> tuple[str, ...]:

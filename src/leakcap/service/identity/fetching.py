@@ -28,32 +28,40 @@ class FetchFailed(Exception):
 
 
 def fetch_document(url: str) -> Mapping[str, Any]:
-    """The JSON object at a URL, of at most 256 KiB, within five seconds; no redirect is followed."""
+    """The JSON object at a URL, of at most 256 KiB, within seconds; no redirect is followed."""
     give_up = time.monotonic() + _LONGEST_SECONDS
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-    # Around this machine no proxy leads; elsewhere an office's proxy may be the only way out.
-    with httpx.Client(
-        timeout=_SECONDS, follow_redirects=False, trust_env=not _is_loopback(urlsplit(url)), headers=headers
-    ) as client:
-        try:
-            with client.stream("GET", url) as answer:
-                if answer.status_code != 200:
-                    raise FetchFailed(f"status {answer.status_code}")
-                if answer.headers.get("content-encoding", "identity") != "identity":
-                    raise FetchFailed("compressed")
-                raw = b""
-                for part in answer.iter_raw():
-                    raw += part
-                    if len(raw) > _LARGEST:
-                        raise FetchFailed("too large")
-                    if time.monotonic() > give_up:
-                        raise FetchFailed("too slow")
-            found = json.loads(raw)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
-            raise FetchFailed(type(error).__name__) from None
+    # To this machine no proxy leads; elsewhere an office's proxy may be the only way out.
+    trust = not _is_loopback(urlsplit(url))
+    try:
+        with (
+            httpx.Client(
+                timeout=_SECONDS, follow_redirects=False, trust_env=trust, headers=headers
+            ) as client,
+            client.stream("GET", url) as answer,
+        ):
+            found = json.loads(_body(answer, give_up))
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError, OSError) as error:
+        raise FetchFailed(type(error).__name__) from None
     if not isinstance(found, dict):
         raise FetchFailed("no JSON object")
     return found
+
+
+def _body(answer: httpx.Response, give_up: float) -> bytes:
+    """What was answered, as far as it is short, plain and soon."""
+    if answer.status_code != 200:
+        raise FetchFailed(f"status {answer.status_code}")
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise FetchFailed("compressed")
+    raw = b""
+    for part in answer.iter_raw():
+        raw += part
+        if len(raw) > _LARGEST:
+            raise FetchFailed("too large")
+        if time.monotonic() > give_up:
+            raise FetchFailed("too slow")
+    return raw
 
 
 def require_issuer(url: object) -> None:

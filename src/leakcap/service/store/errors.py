@@ -57,5 +57,5 @@ class TooManyAttempts(LeakcapError):
     """
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"Too many failed attempts. Try again in {seconds} seconds.")
+        super().__init__(f"Too many failed attempts. Try again in {seconds} second{'s' * (seconds != 1)}.")
         self.seconds = seconds
