@@ -5,6 +5,7 @@
     leakage.<measure>(channel, prior)                      what it leaks under a belief, towards a `gain`
     mechanism.<Name>                                       the catalogue
     PrivateTable(data, policy=..., ledger=...)             private statistics under durable caps
+    connect(url)["ward"]                                   the same of a table that a curator holds
 
 Everything is in nats unless a name says bits.
 """
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from leakcap.bound import Bound
     from leakcap.capacities import BatchBound, batch_capacity, capacity
     from leakcap.channel import Channel, ChannelBatch
+    from leakcap.client import connect
     from leakcap.definition import (
         KLDP,
         MIDP,
@@ -103,6 +105,7 @@ __all__ = [
     "ZeroConcentratedDP",
     "batch_capacity",
     "capacity",
+    "connect",
     "convert",
     "definition",
     "gain",
@@ -142,6 +145,7 @@ _HOMES = {
         "Channel",
         "ChannelBatch",
     ),
+    "leakcap.client": ("connect",),
     "leakcap.definition": (
         "KLDP",
         "MIDP",

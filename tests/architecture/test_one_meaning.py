@@ -17,6 +17,7 @@ SAME_QUANTITY = (
 ALLOWED: dict[str, str] = {
     "bayes_capacity": SAME_QUANTITY,
     "compose": "one operation: of guarantees, and of what the statements say",
+    "connect": "one verb: to a ledger's database, to a curator",
     "lift": SAME_QUANTITY,
     "lift_capacity": SAME_QUANTITY,
     "log_lift": SAME_QUANTITY,

@@ -21,7 +21,8 @@ NAMES = {
     "MIDP", "MaximalLeakage", "Neighbourhood", "Neighbours", "PowerConstraint", "PrivateTable", "PureDP",
     "Relation", "Renyi",
     "RenyiDP", "StrongAdversary", "TotalVariation", "ZeroConcentratedDP", "batch_capacity", "capacity",
-    "convert", "definition", "gain", "implications", "leakage", "mechanism", "refines", "route", "utility",
+    "connect", "convert", "definition", "gain", "implications", "leakage", "mechanism", "refines", "route",
+    "utility",
 }  # fmt: skip
 
 C = lc.Channel([[0.75, 0.25], [0.25, 0.75]])

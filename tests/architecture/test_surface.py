@@ -52,6 +52,10 @@ ROOMS: dict[str, str] = {
     "leakcap.channel": """
         Channel ChannelBatch as_prior
     """,
+    "leakcap.client": """
+        AwaitingApproval Connection IssuedToken NoAnswer NotAllowed NotSignedIn NotThere RemoteJob RemoteTable
+        TryLater connect
+    """,
     "leakcap.definition": """
         ApproxDP Centre Definition DeltaDP GaussianDP Implication InformationPrivacy KLDP
         LevelCapacity LocalInformationPrivacy MIDP MaximalLeakage Neighbourhood PureDP Relation

@@ -91,9 +91,13 @@ def public_policy(policy: Policy, analyst: str) -> dict[str, Any]:
 
 
 def describe(call: EngineCall) -> dict[str, Any]:
-    """The public policy."""
+    """The public policy, and the fingerprint of the whole of it, which each answer names."""
     policy = call.asked(lambda table: table.policy)
-    return {"dataset": call.dataset, "policy": public_policy(policy, call.analyst)}
+    return {
+        "dataset": call.dataset,
+        "policy": public_policy(policy, call.analyst),
+        "fingerprint": policy.fingerprint(),
+    }
 
 
 def fits_data(call: EngineCall) -> dict[str, Any]:
