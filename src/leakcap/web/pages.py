@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -24,7 +24,7 @@ from leakcap.web.figures import Figure
 from leakcap.web.reading import plain_number
 from leakcap.web.serving.guard import Keys
 
-__all__ = ["NAVIGATION", "Pages", "static_file"]
+__all__ = ["NAVIGATION", "Pages", "environment", "static_file", "template_text"]
 
 NAVIGATION = (
     ("/epsilon", "What does ε mean", "Meaning"),
@@ -85,8 +85,32 @@ def _ticked(text: str) -> Markup:
     )
 
 
-def _load(name: str) -> str:
+def template_text(name: str) -> str:
+    """One of the explorer's templates."""
     return (files("leakcap.web") / "templates" / name).read_text(encoding="utf-8")
+
+
+def environment(load: Callable[[str], str]) -> Environment:
+    """Templates whose every value is escaped, with the filters that show numbers; `load` finds one by name."""
+    made = Environment(
+        loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    tools = {
+        "at_most": at_most,
+        "percent": percent,
+        "number": number,
+        "shown": to_its_noise,
+        "ticked": _ticked,
+        "error": off_by,
+        "spent": sum_text,
+        "allowed": at_least,
+        "plain": plain_number,
+        "spec": _spec,
+        "pieces": lambda text: text if isinstance(text, tuple) else (text,),
+    }
+    made.filters.update(tools)
+    made.tests["shaped"] = lambda block, name: type(block).__name__ == name
+    return made
 
 
 @dataclass(frozen=True)
@@ -97,25 +121,7 @@ class Pages:
     mode: str
 
     def __post_init__(self) -> None:
-        environment = Environment(
-            loader=FunctionLoader(_load), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
-        tools = {
-            "at_most": at_most,
-            "percent": percent,
-            "number": number,
-            "shown": to_its_noise,
-            "ticked": _ticked,
-            "error": off_by,
-            "spent": sum_text,
-            "allowed": at_least,
-            "plain": plain_number,
-            "spec": _spec,
-            "pieces": lambda text: text if isinstance(text, tuple) else (text,),
-        }
-        environment.filters.update(tools)
-        environment.tests["shaped"] = lambda block, name: type(block).__name__ == name
-        object.__setattr__(self, "_environment", environment)
+        object.__setattr__(self, "_environment", environment(template_text))
 
     def show(
         self,

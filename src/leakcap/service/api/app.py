@@ -1,4 +1,4 @@
-"""The curator as an ASGI application: routes behind their guard."""
+"""The curator as an ASGI application: routes and pages behind their guard."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from leakcap.service.api.job_routes import job_routes
 from leakcap.service.api.owner_routes import owner_routes
 from leakcap.service.api.rates import Rates
 from leakcap.service.api.refusing import PROBLEMS, refusals
+from leakcap.service.console.application import with_console
 from leakcap.service.engine.calling import EngineFailed
 from leakcap.web.serving.settings import is_loopback
 
@@ -29,7 +30,7 @@ TIMED = ("/releases",)
 
 def create_curator(curator: Curator) -> ASGIApp:
     """The application of one web worker."""
-    app = _routes(curator)
+    app = with_console(_routes(curator), curator)
     configuration = curator.configuration
     return CuratorGuard(
         app,

@@ -1,11 +1,14 @@
 """What stands before every route: host, size, kind of body, number of the request, headers, and the clock.
 
 A name that is not the curator's is refused, so that no page of another site reaches it under a rebound name.
+What changes anything comes as JSON under `/v1`, which no form of another site can send, and elsewhere as a
+form of the console's own pages.
 """
 
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import logging
 import os
@@ -26,7 +29,17 @@ __all__ = ["CuratorGuard", "problem_of"]
 _log = logging.getLogger("leakcap.curator")
 _METHODS = ("GET", "HEAD", "POST", "DELETE")
 _JSON = ("application/json", "application/json; charset=utf-8")
+_FORM = (
+    "application/x-www-form-urlencoded",
+    "application/x-www-form-urlencoded; charset=utf-8",
+    "application/x-www-form-urlencoded;charset=utf-8",
+)
 _MONITORED = ("/healthz", "/readyz", "/metrics")
+_PAGE = (
+    "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+    "<title>{0}</title><link rel='stylesheet' href='/static/style.css'>"
+    "<main class='refusal'><h1>{0}</h1><p>{1}</p><p><a href='/'>To the data sets</a></p></main></html>"
+)
 
 
 def problem_of(status: int, kind: str, title: str, detail: str) -> dict[str, object]:
@@ -63,19 +76,19 @@ class CuratorGuard:
                 await self._app(scope, receive, send)
             return
         arrived = time.monotonic()
-        number = secrets.token_hex(8)
+        number, path = secrets.token_hex(8), scope["path"]
         scope.setdefault("state", {})["request"] = number
         outgoing = self._noting(with_headers(send, {**HEADERS, "x-request-id": number}), scope, arrived)
         headers = single_headers(scope)
         refusal = self._refusal(scope, headers) or self._too_many(scope, headers)
         if refusal is not None:
-            await _refuse(outgoing, *refusal)
+            await _refuse(outgoing, *refusal, path=path)
             return
         body = await whole_body(receive, headers.get("content-length", "0"), self._most)
         if isinstance(body, tuple):
-            await _refuse(outgoing, body[0], "too-much", "Not taken", body[1])
+            await _refuse(outgoing, body[0], "too-much", "Not taken", body[1], path=path)
             return
-        timed = scope["method"] == "POST" and scope["path"].endswith(self._timed)
+        timed = scope["method"] == "POST" and path.endswith(self._timed)
         leaving = self._on_the_clock(outgoing, arrived) if timed else outgoing
         started = [False]
         try:
@@ -85,7 +98,7 @@ class CuratorGuard:
             _log.error("request %s failed: %s", number, _where(error))
             if not started[0]:
                 detail = "What failed is in the curator's log, under this request's number."
-                await _refuse(leaving, 500, "internal", "The curator failed", detail)
+                await _refuse(leaving, 500, "internal", "The curator failed", detail, path=path)
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
         method, path = scope["method"], scope["path"]
@@ -96,12 +109,9 @@ class CuratorGuard:
             return 405, "method-not-allowed", "Not so", "The curator is read with GET and asked with POST."
         if "transfer-encoding" in headers and "content-length" in headers:
             return 400, "ambiguous", "Not taken", "A request has a length or comes in chunks, not both."
-        if method == "POST" and path.startswith("/v1/"):
-            if headers.get("content-type", "").lower() not in _JSON:
-                return 415, "not-json", "Not taken", "Send JSON: `Content-Type: application/json`."
-            if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-                return 403, "other-site", "Not from there", "The curator does not answer other sites."
-        return None
+        if not _is_page(path):
+            return _foreign_json(headers) if method == "POST" else None
+        return _foreign_form(headers) if method == "POST" else _embedded(headers)
 
     def _too_many(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
         if scope["path"] in _MONITORED:
@@ -148,6 +158,38 @@ class CuratorGuard:
         return sending
 
 
+def _is_page(path: str) -> bool:
+    return not (path == "/v1" or path.startswith("/v1/") or path in _MONITORED)
+
+
+def _foreign_json(headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
+    if headers.get("content-type", "").lower() not in _JSON:
+        return 415, "not-json", "Not taken", "Send JSON: `Content-Type: application/json`."
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return 403, "other-site", "Not from there", "The curator does not answer other sites."
+    return None
+
+
+def _foreign_form(headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
+    host = headers.get("host", "")
+    own = headers.get("origin", "") in (f"http://{host}", f"https://{host}")
+    if not own or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        detail = "A form counts only when it is sent from the curator's own page."
+        return 403, "other-site", "Not from there", detail
+    if headers.get("content-type", "").lower() not in _FORM:
+        return 415, "not-a-form", "Not taken", "A form must be sent as forms are, in UTF-8."
+    return None
+
+
+def _embedded(headers: Mapping[str, str]) -> tuple[int, str, str, str] | None:
+    """What another site embeds or reads; a link that somebody follows is answered."""
+    followed = headers.get("sec-fetch-dest", "document") == "document"
+    followed = followed and headers.get("sec-fetch-mode") == "navigate"
+    if headers.get("sec-fetch-site", "none") in ("none", "same-origin") or followed:
+        return None
+    return 403, "other-site", "Not from there", "The curator does not answer other sites."
+
+
 def _started(send: Send, started: list[bool]) -> Send:
     async def sending(message: Message) -> None:
         started[0] = True
@@ -156,10 +198,14 @@ def _started(send: Send, started: list[bool]) -> Send:
     return sending
 
 
-async def _refuse(send: Send, status: int, kind: str, title: str, detail: str) -> None:
-    text = json.dumps(problem_of(status, kind, title, detail)).encode()
+async def _refuse(send: Send, status: int, kind: str, title: str, detail: str, *, path: str) -> None:
+    """A problem, to whoever reads JSON; a page, to whoever reads pages."""
+    if _is_page(path):
+        text = _PAGE.format(html.escape(title), html.escape(detail).replace("`", "")).encode()
+    else:
+        text = json.dumps(problem_of(status, kind, title, detail)).encode()
     headers = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", b"text/html; charset=utf-8" if _is_page(path) else b"application/problem+json"),
         (b"content-length", str(len(text)).encode()),
         (b"connection", b"close"),
     ]

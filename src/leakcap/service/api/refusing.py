@@ -15,7 +15,7 @@ from leakcap.service.engine.calling import EngineFailed
 from leakcap.service.store.errors import TooManyAttempts
 from leakcap.wire import as_problem
 
-__all__ = ["PROBLEMS", "refusals"]
+__all__ = ["PROBLEMS", "problem_of_engine", "refusals"]
 
 _MEDIA = "application/problem+json"
 _MOST = 80
@@ -61,6 +61,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 """What every route may answer beside its own, for the OpenAPI document."""
 
 
+def problem_of_engine(error: EngineFailed) -> dict[str, Any]:
+    """What is said where the engine gave no answer."""
+    status, kind, detail = _ENGINE[error.kind]
+    return problem_of(status, kind, "No answer", detail)
+
+
 def refusals(app: FastAPI) -> None:
     """How the application answers what is raised."""
 
@@ -76,8 +82,7 @@ def refusals(app: FastAPI) -> None:
 
     @app.exception_handler(EngineFailed)
     def engine(request: Request, error: EngineFailed) -> Response:
-        status, kind, detail = _ENGINE[error.kind]
-        return _problem(problem_of(status, kind, "No answer", detail))
+        return _problem(problem_of_engine(error))
 
     @app.exception_handler(RequestValidationError)
     def unread(request: Request, error: RequestValidationError) -> Response:

@@ -1,0 +1,65 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from leakcap.errors import LeakcapError
+from leakcap.service.api.bodies import SignInBody
+from leakcap.service.api.verbs import identity as verbs
+from leakcap.service.console.fields import body_of
+from leakcap.service.console.session import drop_cookie, keep_cookie
+from leakcap.service.console.visiting import Console, Form, Sent, console_of
+from leakcap.wire import as_problem
+
+__all__ = ["routes"]
+
+routes = APIRouter()
+
+
+@routes.get("/sign-in")
+def entrance(request: Request) -> Response:
+    """Where one signs in."""
+    return _entrance(console_of(request), {"to": _within(request.query_params.get("to", ""))})
+
+
+@routes.post("/sign-in")
+def enter(request: Request, fields: Form) -> Response:
+    """Sign in with name and password."""
+    console = console_of(request)
+    to, name = _within(fields.text("to")), fields.text("name")
+    try:
+        given = body_of(SignInBody, {"name": name, "password": fields.get("password", "")})
+        issued = verbs.session(console.curator, given, request.client.host if request.client else None)
+    except LeakcapError as error:
+        problem = as_problem(error)
+        wrong = "Name or password is wrong." if problem["status"] == 401 else str(problem["detail"])
+        return _entrance(console, {"to": to, "wrong": wrong, "name": name[:300]}, int(problem["status"]))
+    answer = RedirectResponse(to or "/", 303)
+    keep_cookie(answer, console.curator.configuration, issued.secret)
+    return answer
+
+
+@routes.post("/sign-out")
+def leave(sent: Sent) -> Response:
+    """End the session."""
+    verbs.sign_out(sent.curator, sent.principal, sent.session)
+    answer = RedirectResponse("/sign-in", 303)
+    drop_cookie(answer, sent.curator.configuration)
+    return answer
+
+
+def _entrance(console: Console, content: dict[str, str], status: int = 200) -> Response:
+    about = {"wrong": "", "name": "", "local": console.curator.configuration.local_accounts, **content}
+    return console.page("sign_in", about, status=status)
+
+
+def _within(address: str) -> str:
+    """A page of the console's own to go on to; empty for any other address.
+
+    >>> _within("/queue"), _within("//evil.example"), _within("/\\\\evil.example"), _within("https://a")
+    ('/queue', '', '', '')
+    """
+    good = address.startswith("/") and address[1:2] not in ("/", "\\") and len(address) < 300
+    return address if good and address.isascii() and address.isprintable() else ""

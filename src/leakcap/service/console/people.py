@@ -1,0 +1,91 @@
+"""People and roles: administrators see all of them, owners the roles in their data sets."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import RedirectResponse, Response
+
+from leakcap.service.api.bodies import GrantBody, NewPersonBody
+from leakcap.service.api.verbs import people as verbs
+from leakcap.service.authorization import Action, permitted
+from leakcap.service.configuration import LOCAL
+from leakcap.service.console.fields import Fields, body_of
+from leakcap.service.console.reach import datasets_for, require_page
+from leakcap.service.console.visiting import Sent, Visit, Visitor
+from leakcap.service.store.roles import Role
+
+__all__ = ["routes"]
+
+routes = APIRouter()
+
+
+@routes.get("/people")
+def people(visit: Visit) -> Response:
+    """Who is known, and who has which role."""
+    require_page(visit.curator, visit.principal, "/people")
+    return _page(visit)
+
+
+@routes.post("/people")
+def add(sent: Sent) -> Response:
+    """Make somebody known; a local account's password is drawn here and shown this once."""
+    fields = sent.fields
+    provider = fields.text("provider") or LOCAL
+    password = secrets.token_urlsafe(15) if provider == LOCAL else None
+    content: dict[str, object] = {
+        "subject": f"{provider}:{fields.text('name')}",
+        "display": fields.text("display"),
+        "agent": fields.text("agent") == "yes",
+        "password": password,
+    }
+    added = verbs.add(sent.curator, sent.principal, body_of(NewPersonBody, content))
+    return _page(sent, {"added": added, "password": password or ""}, status=201)
+
+
+@routes.post("/people/remove")
+def remove(sent: Sent) -> Response:
+    """Take away a person's password, tokens and roles, for good."""
+    verbs.remove(sent.curator, sent.principal, sent.fields.text("subject"))
+    return RedirectResponse("/people", 303)
+
+
+@routes.post("/grants")
+def give(sent: Sent) -> Response:
+    """Give somebody a role."""
+    verbs.give(sent.curator, sent.principal, _grant(sent.fields))
+    return RedirectResponse("/people", 303)
+
+
+@routes.post("/grants/take")
+def take(sent: Sent) -> Response:
+    """Take a role away."""
+    verbs.take(sent.curator, sent.principal, _grant(sent.fields))
+    return RedirectResponse("/people", 303)
+
+
+def _grant(fields: Fields) -> GrantBody:
+    names = ("subject", "role", "dataset")
+    return body_of(GrantBody, {name: fields.text(name) for name in names})
+
+
+def _page(visit: Visitor, found: dict[str, Any] | None = None, *, status: int = 200) -> Response:
+    curator, principal = visit.curator, visit.principal
+    admin = permitted(principal, curator.grants(principal), Action.SEE_PEOPLE)
+    names = datasets_for(curator, principal, Action.SEE_GRANTS)
+    configuration = curator.configuration
+    providers = [LOCAL] if configuration.local_accounts else []
+    content: dict[str, Any] = {
+        "admin": admin,
+        "people": verbs.listed(curator, principal) if admin else [],
+        "administrators": verbs.administrators(curator, principal) if admin else [],
+        "granted": [(name, verbs.granted(curator, principal, name)) for name in names],
+        "roles": [role.value for role in Role if role is not Role.ADMIN],
+        "providers": [*providers, *sorted(configuration.identity)],
+        "added": None,
+        "password": "",
+        **(found or {}),
+    }
+    return visit.page("people", content, status=status)

@@ -1,0 +1,63 @@
+"""Which pages somebody may see: those of which the table of roles allows an action somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from leakcap.service.api.curator import Curator
+from leakcap.service.authorization import CURATOR_WIDE, Action, permitted, require
+from leakcap.service.identity.principal import Principal
+
+__all__ = ["PAGES", "Page", "datasets_for", "pages_for", "require_page"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the navigation, and the actions of which one has to be allowed for it somewhere."""
+
+    address: str
+    title: str
+    actions: tuple[Action, ...]
+
+
+PAGES = (
+    Page("/", "Data sets", (Action.LIST_DATASETS,)),
+    Page("/answers", "My answers", (Action.SEE_OWN_STATEMENT,)),
+    Page("/budgets", "Budgets", (Action.SEE_BUDGET,)),
+    Page("/queue", "Queue", (Action.SEE_APPROVALS,)),
+    Page("/jobs", "Jobs", (Action.SEE_OWN_JOBS, Action.SEE_JOBS)),
+    Page("/people", "People", (Action.SEE_PEOPLE, Action.SEE_GRANTS)),
+    Page("/tokens", "Tokens", (Action.SEE_TOKENS,)),
+    Page("/audit", "Audit", (Action.SEE_LEDGER, Action.SEE_ACTS)),
+)
+"""The console's pages, in the order of the navigation."""
+
+
+def datasets_for(curator: Curator, principal: Principal, *actions: Action) -> tuple[str, ...]:
+    """The data sets in which somebody may do one of these."""
+    grants = curator.grants(principal)
+    return tuple(
+        name
+        for name in sorted(curator.configuration.data)
+        if any(permitted(principal, grants, one, name) for one in actions if one not in CURATOR_WIDE)
+    )
+
+
+def pages_for(curator: Curator, principal: Principal) -> tuple[Page, ...]:
+    """The pages that somebody may see."""
+    return tuple(page for page in PAGES if _reached(curator, principal, page.actions))
+
+
+def require_page(curator: Curator, principal: Principal, address: str) -> None:
+    """Raise `Forbidden` for a page of which nothing may be seen."""
+    (page,) = (one for one in PAGES if one.address == address)
+    if not _reached(curator, principal, page.actions):
+        require(principal, curator.grants(principal), page.actions[0])
+
+
+def _reached(curator: Curator, principal: Principal, actions: Iterable[Action]) -> bool:
+    actions = tuple(actions)
+    grants = curator.grants(principal)
+    everywhere = any(permitted(principal, grants, one) for one in actions)
+    return everywhere or bool(datasets_for(curator, principal, *actions))
