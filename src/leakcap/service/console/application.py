@@ -31,10 +31,11 @@ from leakcap.service.engine.calling import EngineFailed
 from leakcap.service.identity.principal import Unauthenticated
 from leakcap.wire import as_problem
 
-__all__ = ["console_app", "with_console"]
+__all__ = ["ROOMS", "console_app", "with_console"]
 
 _OF_THE_API = ("/v1", "/healthz", "/readyz", "/metrics")
-_ROOMS = (entering, datasets, asking, accounts, jobs, people, tokens, audit)
+ROOMS = (entering, datasets, asking, accounts, jobs, people, tokens, audit)
+"""The modules whose `routes` are the console's."""
 
 
 def with_console(api: ASGIApp, curator: Curator) -> ASGIApp:
@@ -53,7 +54,7 @@ def console_app(curator: Curator) -> FastAPI:
     """The pages alone."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.console = Console(curator, Drawing())
-    for room in _ROOMS:
+    for room in ROOMS:
         app.include_router(room.routes)
 
     @app.get("/static/{name}")

@@ -140,4 +140,7 @@ def _page(
         "problem": problem,
         **(found or {}),
     }
-    return visit.page("ask", content, status=status)
+    answer = visit.page("ask", content, status=status)
+    # The back button comes here again; nothing stands here but the question and what is public.
+    answer.headers["cache-control"] = "private, no-cache"
+    return answer

@@ -24,12 +24,16 @@ _STATIC = {
     "console.js": "text/javascript; charset=utf-8",
 }
 
+# Without any referrer a browser says of a form neither where it is from; other sites are told nothing.
+_HEADERS = {"referrer-policy": "same-origin"}
+
 
 def _load(name: str) -> str:
     own = files("leakcap.service.console") / "templates" / name
     return own.read_text(encoding="utf-8") if own.is_file() else template_text(name)
 
 
+@cache
 def _made() -> Environment:
     found = environment(_load)
     found.filters |= {"moment": day_and_time, "asked": asked_words}
@@ -45,7 +49,8 @@ class Drawing:
     def page(self, name: str, content: Mapping[str, Any], *, status: int = 200) -> HTMLResponse:
         """A page by its name."""
         values = {"version": __version__, **content}
-        return HTMLResponse(self._environment.get_template(f"{name}.html.j2").render(values), status)
+        text = self._environment.get_template(f"{name}.html.j2").render(values)
+        return HTMLResponse(text, status, headers=_HEADERS)
 
 
 @cache

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from leakcap.service.api.curator import Curator
 from leakcap.service.authorization import CURATOR_WIDE, Action, permitted, require
 from leakcap.service.identity.principal import Principal
+from leakcap.service.store.grants import Grant
 
 __all__ = ["PAGES", "Page", "datasets_for", "pages_for", "require_page"]
 
@@ -36,28 +36,36 @@ PAGES = (
 
 def datasets_for(curator: Curator, principal: Principal, *actions: Action) -> tuple[str, ...]:
     """The data sets in which somebody may do one of these."""
-    grants = curator.grants(principal)
-    return tuple(
-        name
-        for name in sorted(curator.configuration.data)
-        if any(permitted(principal, grants, one, name) for one in actions if one not in CURATOR_WIDE)
-    )
+    return _datasets(curator, principal, curator.grants(principal), actions)
 
 
 def pages_for(curator: Curator, principal: Principal) -> tuple[Page, ...]:
     """The pages that somebody may see."""
-    return tuple(page for page in PAGES if _reached(curator, principal, page.actions))
+    grants = curator.grants(principal)
+    return tuple(page for page in PAGES if _reached(curator, principal, grants, page.actions))
 
 
 def require_page(curator: Curator, principal: Principal, address: str) -> None:
     """Raise `Forbidden` for a page of which nothing may be seen."""
     (page,) = (one for one in PAGES if one.address == address)
-    if not _reached(curator, principal, page.actions):
-        require(principal, curator.grants(principal), page.actions[0])
-
-
-def _reached(curator: Curator, principal: Principal, actions: Iterable[Action]) -> bool:
-    actions = tuple(actions)
     grants = curator.grants(principal)
+    if not _reached(curator, principal, grants, page.actions):
+        require(principal, grants, page.actions[0])
+
+
+def _reached(
+    curator: Curator, principal: Principal, grants: tuple[Grant, ...], actions: tuple[Action, ...]
+) -> bool:
     everywhere = any(permitted(principal, grants, one) for one in actions)
-    return everywhere or bool(datasets_for(curator, principal, *actions))
+    return everywhere or bool(_datasets(curator, principal, grants, actions))
+
+
+def _datasets(
+    curator: Curator, principal: Principal, grants: tuple[Grant, ...], actions: tuple[Action, ...]
+) -> tuple[str, ...]:
+    inside = [one for one in actions if one not in CURATOR_WIDE]
+    return tuple(
+        name
+        for name in sorted(curator.configuration.data)
+        if any(permitted(principal, grants, one, name) for one in inside)
+    )
