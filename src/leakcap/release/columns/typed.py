@@ -141,10 +141,14 @@ class Bin(exp.Expression):
 class ExactSum(exp.Expression):
     """The exact sum of the integers `this`, none of which is beyond ±`largest`; 0 where there are none.
 
-    `cells` says of how many cells it is one, where that is public.
+    `cells` says of how many cells it is one, where that is public; `positive` that none of the integers is
+    negative; `counted` that COUNT of them is asked beside it, which an engine makes once.
     """
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "largest": True, "cells": False}
+    arg_types: ClassVar[dict[str, bool]] = {
+        **dict.fromkeys(("this", "largest"), True),
+        **dict.fromkeys(("cells", "positive", "counted"), False),
+    }
 
 
 class SumOfSums(exp.Expression):

@@ -271,10 +271,21 @@ class Doubles(DoubleSums, Integers):
         return super().room(node, cells) if limit == super().limit(node) else limit
 
     def total(self, node: ExactSum) -> exp.Expression:
-        """A sum of doubles, or of the integers that they hold."""
+        """A sum of doubles, or of the integers that they hold.
+
+        Where no number is negative, a sum that comes out below 2⁵³ is exact, for no partial sum was larger;
+        and rows without a number add nothing, so that those with one may be counted, where they are anyhow.
+        """
         found, limit = super().limit(node), self.limit(node)
         if limit is not None and limit == found:
-            return super().total(node)
+            if not node.args.get("positive") and not node.args.get("counted"):
+                return super().total(node)
+            summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[self.number(0.0)])
+            few: exp.Expression = exp.LT(this=summed.copy(), expression=self.number(2.0**53))
+            if not node.args.get("positive"):
+                counted = exp.Count(this=node.this.copy())
+                few = exp.LTE(this=counted, expression=exp.Literal.number(limit))
+            return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
         whole = cast(node.this, "BIGINT")
         return Integers.total(self, ExactSum(this=whole)) if limit is None else few_rows(limit, _long(whole))
 

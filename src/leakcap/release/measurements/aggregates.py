@@ -63,13 +63,15 @@ class People(Aggregate):
 
 @dataclass(frozen=True)
 class Sum(Aggregate):
-    """The sum of the first values; none is beyond `largest`, before its centre is taken off or after."""
+    """The sum of the first values; none is beyond `largest`, before its centre is taken off or after, and
+    with `positive` none is negative."""
 
     largest: int
+    positive: bool = False
 
     def tree(self, values: Sequence[exp.Column]) -> exp.Expression:
         """SUM(value), exact."""
-        return ExactSum(this=values[0].copy(), largest=self.largest)
+        return ExactSum(this=values[0].copy(), largest=self.largest, positive=self.positive)
 
 
 @dataclass(frozen=True)

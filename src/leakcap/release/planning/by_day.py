@@ -23,7 +23,7 @@ from leakcap.release.measurements.aggregates import People
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
-__all__ = ["by_day", "sums_by_day"]
+__all__ = ["by_day", "sums_by_day", "tell_sums"]
 
 # With more groups than this DuckDB takes longer to find a row's group than to make its code.
 _MOST_GROUPS = 10_000
@@ -43,6 +43,14 @@ def _groups(axes: Sequence[Axis]) -> int:
     return math.prod(axis.days or len(axis.labels) for axis in axes)
 
 
+def tell_sums(totals: Sequence[exp.Expression], cells: int | None) -> None:
+    """Tell the sums among the `totals` of how many cells they are, and which of them are counted, too."""
+    counted = [total.this for total in totals if isinstance(total, exp.Count)]
+    for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
+        node.set("cells", cells)
+        node.set("counted", node.this in counted)
+
+
 def sums_by_day(
     rows: exp.Select, axes: Sequence[Axis], totals: Sequence[exp.Expression]
 ) -> tuple[exp.Select, list[exp.Expression]]:
@@ -51,8 +59,7 @@ def sums_by_day(
     """
     names = [column(f"k{index}") for index in range(len(axes))]
     sums = [column(f"n{index}") for index in range(len(totals))]
-    for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
-        node.set("cells", _groups(axes))
+    tell_sums(totals, _groups(axes))
     own = [aliased(total, name.name) for total, name in zip(totals, sums, strict=True)]
     added = exp.Select(expressions=[*(name.copy() for name in names), *own])
     added = added.from_(rows.subquery("rows", copy=False), copy=False)

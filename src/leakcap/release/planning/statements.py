@@ -17,7 +17,6 @@ from leakcap.release.columns.people import counted_people
 from leakcap.release.columns.typed import (
     PERSONS_ROWS,
     Bin,
-    ExactSum,
     KeyFilter,
     Quantize,
     ReadColumn,
@@ -30,7 +29,7 @@ from leakcap.release.columns.typed import (
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
 from leakcap.release.planning.bounding import chosen_rows, start_of
-from leakcap.release.planning.by_day import by_day, sums_by_day
+from leakcap.release.planning.by_day import by_day, sums_by_day, tell_sums
 from leakcap.release.planning.windows import window
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
     if day_first:
         inner, totals = sums_by_day(inner, axes, totals)
         return _added_up(inner, first.cells, codes, totals)
-    for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
-        node.set("cells", None if first.cells.open else first.cells.size)
+    tell_sums(totals, None if first.cells.open else first.cells.size)
     return _added_up(inner, first.cells, codes, totals)
 
 

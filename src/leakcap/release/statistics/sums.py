@@ -160,7 +160,7 @@ def sum_part(asked: QueryContext, grid: Grid, centre: int, offer: Offer) -> Nois
     largest = max(abs(end - shift) for end in (grid.low, grid.high) for shift in (0, centre))
     return measured(
         "sum",
-        Sum(largest),
+        Sum(largest, positive=low >= 0),
         contribution,
         offer,
         unit=grid.step,
