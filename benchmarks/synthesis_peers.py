@@ -10,7 +10,7 @@ error. Targets: an error, a time and a memory no larger than theirs.
 
 Like for like: all count rows, of which one more or less is hidden (add/remove-one: a table of counts moves by
 1), all spend ρ = 0.1 of zero-concentrated privacy, all know the keys beforehand, and every row has one in
-each column. All are asked for as many rows as there are.
+each column. OpenDP draws as many rows as it estimates, the others as many as there are.
 
 AIM by its own authors stands in their repository alone, not in the package `mbi`, and is not among them.
 """

@@ -20,7 +20,7 @@ from leakcap.release import PrivateTable, exposure_so_far
 from leakcap.release.results.exposure import balances_of_plan, exposure_of_plan
 from leakcap.report.records.recovered import released_of
 from leakcap.report.records.tables import TablesRecord
-from leakcap.report.sources import record_of
+from leakcap.report.sources import read_record, record_of
 from leakcap.statement import Exposure, statement_of
 from leakcap.statement.restated import restated
 from leakcap.synthesis import synthesize
@@ -194,7 +194,11 @@ def test_an_edited_record_is_refused_in_one_line(
 ) -> None:
     record = copy.deepcopy(told[0])
     EDITS[edit](record)
-    done = leakcap("synthesize", "--from", "t.json", "--output", "b.csv", cwd=written(record, tmp_path))
+    place = written(record, tmp_path)
+    if edit not in ("no question", "no policy"):
+        with pytest.raises(InvalidParameter):
+            read_record(place / "t.json")  # what `leakcap report` draws
+    done = leakcap("synthesize", "--from", "t.json", "--output", "b.csv", cwd=place)
     assert done.returncode == 2, done.stdout
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert not (tmp_path / "b.csv").exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakcap.cli.asked import load_asked
+from leakcap.cli.asked import address, load_asked
 from leakcap.cli.printing import Json, print_record, say
 from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidParameter
@@ -55,9 +55,20 @@ def report(
     preview: Annotated[
         bool, typer.Option("--preview", help="Of a query file: its plan. Touches neither data nor ledger.")
     ] = False,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a record of tables, or of a file made of them: draw it only if this ledger has its "
+            "numbers under its entry.",
+            show_default=False,
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """One page that opens offline, as HTML and Markdown: numbers with their formulas, and what they mean.
+
+    A record of tables, or of a file of rows, whose parts do not agree is refused: it was edited. With
+    --ledger its noisy numbers are compared with those that the ledger has, too.
 
     Example: leakcap report examples/hospital/release.toml --preview --for board --output plan.html
     """
@@ -69,10 +80,12 @@ def report(
     from leakcap.report.sources import page_of
 
     targets = output or [Path(f"{source.stem}.report.html"), Path(f"{source.stem}.report.md")]
-    kept = _kept(source)
+    kept = [*_kept(source), *([] if ledger is None else [address(ledger)])]
     for target in targets:
         require_target(target, "`--output`", (".html", ".htm", ".md", *_SHEETS), kept)
     record = _record(source, preview)
+    if ledger is not None:
+        _compare(record, source, ledger)
     page: Document = page_of(record, reader.value, str(source))
     sheets = [target for target in targets if _is_sheet(target)]
     if sheets and not isinstance(record, ReleaseRecord | TablesRecord):
@@ -89,10 +102,25 @@ def report(
         else:
             (write_markdown if target.suffix.lower() == ".md" else write_html)(page, target)
     files = [str(target) for target in targets]
+    met = {} if ledger is None else {"in_ledger": True}
     if json_:
-        print_record(ReportRecord.made(kind=page.kind, audience=reader.value, files=tuple(files)))
+        print_record(ReportRecord.made(kind=page.kind, audience=reader.value, files=tuple(files), **met))
         return
-    say(f"The {page.kind} report for the {reader.value} is in {', '.join(files)}")
+    known = "" if ledger is None else ". The ledger has its numbers"
+    say(f"The {page.kind} report for the {reader.value} is in {', '.join(files)}{known}")
+
+
+def _compare(record: Record, source: Path, url: str) -> None:
+    """Refuse a record whose numbers the ledger does not have."""
+    from leakcap.ledger import Ledger
+    from leakcap.report.records.in_ledger import require_in_ledger
+
+    if source.suffix.lower() == ".toml":
+        raise InvalidParameter(
+            f"`--ledger` goes with a record, as `--json` prints it. `{source}` names a ledger of its own."
+        )
+    with Ledger.read(address(url)) as book:
+        require_in_ledger(record, book)
 
 
 def _kept(source: Path) -> list[Path | str]:

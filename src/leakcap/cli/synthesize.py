@@ -190,13 +190,13 @@ def _from_record(
     from leakcap.report.records.recovered import released_of
     from leakcap.report.records.synthesis import SynthesisRecord
     from leakcap.report.records.tables import TablesRecord
-    from leakcap.report.sources import read_record
+    from leakcap.report.sources import parsed_record
     from leakcap.statement import statement_of
     from leakcap.statement.restated import restated
     from leakcap.synthesis import compare_regression
     from leakcap.synthesis import synthesize as drawn_from
 
-    told = read_record(source)
+    told = parsed_record(source)
     if not isinstance(told, TablesRecord):
         raise InvalidParameter(
             "`--from` must be a record of tables, leakcap/tables/1, as `leakcap tables --json` prints it and "

@@ -24,6 +24,7 @@ from leakcap.report.records import (
     Record,
     ReleaseRecord,
 )
+from leakcap.report.records.agreement import require_agreement
 from leakcap.report.records.disclosure import DisclosureRecord
 from leakcap.report.records.disclosure_groups import DisclosureGroupRecord
 from leakcap.report.records.disclosure_sets import TableSetRecord
@@ -33,7 +34,7 @@ from leakcap.report.records.synthesis import SynthesisRecord
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.render.document import Audience, Document
 
-__all__ = ["page_of", "read_record", "record_of"]
+__all__ = ["page_of", "parsed_record", "read_record", "record_of"]
 
 _PAGES: Mapping[type[Record], Callable[[Any, Audience], Document]] = {
     ReleaseRecord: pages.release_page,
@@ -91,7 +92,8 @@ def record_of(told: Mapping[str, Any], owner: str = "the record") -> Record:
 
 
 def read_record(path: str | Path) -> Record:
-    """The record in a result file; `InvalidParameter` where it is none. No table and no ledger is needed.
+    """The record in a result file; `InvalidParameter` where it is none, or where tables or a file of rows do
+    not agree with the rest of it: it was edited. No table and no ledger is needed.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(suffix=".json") as file:
@@ -99,6 +101,13 @@ def read_record(path: str | Path) -> Record:
     Traceback (most recent call last):
     leakcap.errors.InvalidParameter: `...` is not JSON as the commands print it with --json.
     """
+    record = parsed_record(path)
+    require_agreement(record)
+    return record
+
+
+def parsed_record(path: str | Path) -> Record:
+    """The same, without a look at whether its parts agree: for whoever makes all of it anew."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):

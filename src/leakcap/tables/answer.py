@@ -282,14 +282,15 @@ class ReleasedTables:
         )
 
 
-def error_of_cells(plan: ResidualPlan, table: Places) -> float:
-    """How far to either side of a cell of this table its interval goes, known beforehand, rounded up.
+def error_of_cells(plan: ResidualPlan, table: Places, among: int = 1) -> float:
+    """How far to either side of a cell of this table its interval goes, known beforehand, rounded up; with
+    `among` as in `half_width`.
 
     A released cell's interval is wider by the rounding of its value to a double.
     """
     if plan.workload.uneven.intersection(table):
-        return float(widths_of(plan, table, ())[0].max())
-    return float_up(half_width(plan, [(table, Fraction(1))], plan.variance(table)))
+        return float(widths_of(plan, table, (), among)[0].max())
+    return float_up(half_width(plan, [(table, Fraction(1))], plan.variance(table), among))
 
 
 def half_width(

@@ -46,7 +46,7 @@ from leakcap.report.words.files import (
 )
 from leakcap.report.words.margined import chosen_told, table_name
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import headings
+from leakcap.report.words.publication import NOT_COMPARED, headings
 from leakcap.report.words.wording import sum_text
 from leakcap.statement.restated import restated
 
@@ -147,6 +147,8 @@ def _file(record: SynthesisRecord, full: bool) -> Iterator[Block]:
         yield Items(tuple(_rule(one) for one in record.impossible[:_LISTED]))
     if words := not_counted(record.policy):
         yield Paragraph(words, soft=True)
+    if record.question is None:
+        yield Paragraph(NOT_COMPARED, soft=True)
     if record.same_as is not None:
         yield Paragraph(same_as_line(record.same_as, record.source), soft=True)
     elif full and record.source:

@@ -19,7 +19,7 @@ from leakcap.report.sections import (
 )
 from leakcap.report.words.margined import between_words
 from leakcap.report.words.promises import not_counted
-from leakcap.report.words.publication import estimated, headings
+from leakcap.report.words.publication import NOT_COMPARED, estimated, headings
 from leakcap.statement.restated import restated
 
 __all__ = ["tables_page"]
@@ -68,7 +68,9 @@ def _between(record: TablesRecord) -> Iterator[Block]:
 
 
 def _data(record: TablesRecord, full: bool) -> Iterator[Paragraph]:
-    """Which rows of which data are counted."""
+    """Which rows of which data are counted, and whether the record's numbers could be compared."""
+    if record.policy is None or record.question is None:
+        yield Paragraph(NOT_COMPARED, soft=True)
     if record.policy is not None and (words := not_counted(record.policy)):
         yield Paragraph(words, soft=True)
     if record.same_as is not None:

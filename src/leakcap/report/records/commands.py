@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -41,6 +41,9 @@ class ReportRecord(Record):
     kind: str
     audience: Literal["board", "reviewer"]
     files: tuple[str, ...]
+    in_ledger: Annotated[
+        bool, Field(description="whether a ledger was read that has the record's numbers under its entry")
+    ] = False
 
 
 class SchemaRecord(Record):

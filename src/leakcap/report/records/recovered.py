@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from leakcap.errors import InvalidParameter, LeakcapError
+from leakcap.report.records.planned_anew import chosen_places, planned_anew
 from leakcap.report.records.stated_account import account_fault
 from leakcap.report.records.tables import BetweenRecord, ChoiceRecord, TablesRecord, WorkloadRecord
 
 if TYPE_CHECKING:
-    from leakcap.policy.document import Policy
     from leakcap.synthesis.choice import TableChoice
     from leakcap.tables.answer import ReleasedTables
-    from leakcap.tables.question import PlannedTables
-    from leakcap.tables.workload import Places
 
 __all__ = ["released_of"]
 
@@ -37,7 +35,7 @@ def released_of(record: TablesRecord) -> ReleasedTables:
             "earlier versions lack. Make it anew: `leakcap tables FILE --json` repeats it for free."
         )
     try:
-        planned, choice = _planned(record, record.policy)
+        planned, choice = planned_anew(record.policy, record.question, record.choice)
     except ValidationError:
         raise _edited(record, "its `question` is none") from None
     except LeakcapError as error:
@@ -78,35 +76,13 @@ def _adds_up(told: BetweenRecord, found: ReleasedTables) -> bool:
         return False
 
 
-def _planned(record: TablesRecord, policy: Policy) -> tuple[PlannedTables, TableChoice | None]:
-    """The tables and their noise; where they were chosen those of the choice, with what it was made among."""
-    from leakcap.tables.question import TablesQuestion
-
-    question = TablesQuestion.model_validate(record.question)
-    if record.choice is None:
-        return question.planned(policy), None
-    from leakcap.synthesis.choice import TableChoice
-
-    choice = TableChoice.of(question, policy, len(record.choice.chosen))
-    return choice.made(_places(choice, record.choice)), choice
-
-
-def _places(choice: TableChoice, told: ChoiceRecord) -> tuple[Places, ...]:
-    """The chosen tables. Raises `InvalidParameter` where one could not be chosen, or was twice."""
-    named = {choice.planned.plan.workload.named(table): table for table in choice.candidates}
-    found = tuple(named[columns] for columns in told.chosen if columns in named)
-    if len(set(found)) < len(told.chosen):
-        raise InvalidParameter("`chosen` of a record must be tables to choose from, each once.")
-    return found
-
-
 def _of_choice(choice: TableChoice, told: ChoiceRecord, found: ReleasedTables) -> ReleasedTables:
     """The tables as chosen ones, with the price of choosing and intervals that hold for all candidates."""
     from leakcap.synthesis.choosing import tables_of_choice
 
     spend = choice.charge().spend
     return tables_of_choice(
-        choice, _places(choice, told), found.integers, spend, found.entry, repeated=found.repeated
+        choice, chosen_places(choice, told), found.integers, spend, found.entry, repeated=found.repeated
     )
 
 

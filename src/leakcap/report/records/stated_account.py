@@ -11,10 +11,11 @@ from leakcap.policy.document import Policy
 from leakcap.release.results.exposure import balances_of_plan, capped_of_policy, exposure_of_plan
 from leakcap.report.records.base import CapRecord
 from leakcap.statement.covering import shortfall
+from leakcap.statement.exposure import Exposure
 from leakcap.statement.record import LineRecord, StatementRecord
 from leakcap.statement.restated import restated
 
-__all__ = ["account_fault"]
+__all__ = ["account_fault", "nearly_same", "statement_fault"]
 
 _ROUNDED = 1e-9
 _PROVED_TOGETHER = {"epsilon", "delta"}
@@ -32,14 +33,11 @@ def account_fault(so_far: StatementRecord, caps: Sequence[CapRecord], policy: Po
     was booked, and what the caps of the ledger are, is the word of whoever hands the record over.
     Raises `InvalidParameter` where the sentences of `so_far` do not follow from its numbers.
     """
-    anew = restated(so_far)
-    whole = anew.exposure
-    if (name := _other_line(so_far.lines, anew.record().lines)) is not None:
-        return f"line `{name}` of `so_far` does not follow from its numbers"
+    if fault := statement_fault(so_far, exposure_of_plan((), (), policy, [charge]), "so_far", "tables alone"):
+        return fault
+    whole = restated(so_far).exposure
     if whole.capped is not None and whole.capped != capped_of_policy(policy):
         return "`so_far` names other caps than its policy has"
-    if name := shortfall(whole, exposure_of_plan((), (), policy, [charge])):
-        return f"`so_far` says less than the tables alone tell, in `{name}`"
     told = {one.cap: one for one in caps}
     own = {one.name: one for one in balances_of_plan((), policy, [charge])}
     if len(told) < len(caps) or any(name not in told for name in own):
@@ -63,13 +61,26 @@ def account_fault(so_far: StatementRecord, caps: Sequence[CapRecord], policy: Po
     return ""
 
 
+def statement_fault(told: StatementRecord, least: Exposure, name: str, what: str) -> str:
+    """What is wrong with a statement: a line that does not follow from its numbers, or a number below what
+    `least` has, which is told by `what`; empty where nothing is.
+    Raises `InvalidParameter` where its sentences do not follow from its numbers.
+    """
+    anew = restated(told)
+    if (line := _other_line(told.lines, anew.record().lines)) is not None:
+        return f"line `{line}` of `{name}` does not follow from its numbers"
+    if number := shortfall(anew.exposure, least):
+        return f"`{name}` says less than the {what} tell, in `{number}`"
+    return ""
+
+
 def _other_line(told: Sequence[LineRecord], made: Sequence[LineRecord]) -> str | None:
     """The key of the first line that says something else than the one that is made anew, the sentence aside,
     which `restated` has compared; None where all say the same."""
     known = {line.key: line for line in made}
     for line in told:
         own = known.pop(line.key, None)
-        if own is None or not _same(_facts(line), _facts(own)):
+        if own is None or not nearly_same(_facts(line), _facts(own)):
             return line.key
     return None
 
@@ -78,12 +89,16 @@ def _facts(line: LineRecord) -> dict[str, Any]:
     return line.model_dump(mode="json", exclude={"sentence"})
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Whether two parts of a record are the same but for the rounding of numbers."""
+def nearly_same(one: Any, other: Any, within: float = _SAME) -> bool:
+    """Whether two parts of a record, as JSON has them, are the same but for the rounding of numbers."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(own, other[name]) for name, own in one.items())
+        return one.keys() == other.keys() and all(
+            nearly_same(own, other[name], within) for name, own in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(lambda a, b: nearly_same(a, b, within), one, other))
     if type(one) in (int, float) and type(other) in (int, float):
-        return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-12)
+        return math.isclose(one, other, rel_tol=within, abs_tol=1e-12)
     return bool(one == other)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from leakcap.policy.declared import Key
 from leakcap.policy.document import Policy
 from leakcap.release.columns.people import Covers
 from leakcap.release.results.exposure import proven_of_spend
@@ -27,6 +28,9 @@ __all__ = [
     "FileTableRecord",
     "RegressionRecord",
     "SynthesisRecord",
+    "columns_of_file",
+    "tables_of_file",
+    "type_of_keys",
 ]
 
 
@@ -204,6 +208,10 @@ class SynthesisRecord(Record):
             "Bounds and intervals hold for all tables to choose from at once"
         ),
     ] = None
+    question: Annotated[
+        dict[str, Any] | None,
+        Field(description="the tables' question as `TablesQuestion` reads it; null in records of before"),
+    ] = None
 
     @classmethod
     def of(
@@ -232,12 +240,7 @@ class SynthesisRecord(Record):
             rows=len(file),
             weight=file.weight,
             seed=file.seed,
-            columns=tuple(
-                FileColumnRecord(
-                    name=name, type=_type(file, name), keys=len(file.keys(name)), margin=_margin(file, name)
-                )
-                for name in file.codes
-            ),
+            columns=columns_of_file(file),
             impossible=file.impossible,
             rho=found.spend.rho,
             nats_person=found.spend.nats_person,
@@ -246,16 +249,7 @@ class SynthesisRecord(Record):
             repeated=found.repeated,
             misfit=generator.misfit,
             freedom=generator.freedom,
-            tables=tuple(
-                FileTableRecord(
-                    columns=one.columns,
-                    distance=one.distance,
-                    bound=one.bound,
-                    inside=one.inside,
-                    cramers_v=one.cramers_v,
-                )
-                for one in table_errors(file)
-            ),
+            tables=tables_of_file(file),
             **({} if regression is None else {"regression": RegressionRecord.of(regression, file)}),
             covers=planned.counted.coverage.covers,
             about=planned.about,
@@ -270,8 +264,36 @@ class SynthesisRecord(Record):
             **({} if same_as is None else {"same_as": same_as}),
             **({"weights": True} if weights else {}),
             **choice_told(found),
+            question=planned.question.model_dump(mode="json", exclude_none=True),
             **({"from_record": from_record} if from_record else {}),
         )
+
+
+def columns_of_file(file: Microdata) -> tuple[FileColumnRecord, ...]:
+    """The columns of a file, with their counts beside the released ones."""
+    return tuple(
+        FileColumnRecord(
+            name=name,
+            type=type_of_keys(file.keys(name)),
+            keys=len(file.keys(name)),
+            margin=_margin(file, name),
+        )
+        for name in file.codes
+    )
+
+
+def tables_of_file(file: Microdata) -> tuple[FileTableRecord, ...]:
+    """How far the tables of a file are off."""
+    return tuple(
+        FileTableRecord(
+            columns=one.columns,
+            distance=one.distance,
+            bound=one.bound,
+            inside=one.inside,
+            cramers_v=one.cramers_v,
+        )
+        for one in table_errors(file)
+    )
 
 
 def _margin(file: Microdata, column: str) -> tuple[FileCountRecord, ...]:
@@ -282,6 +304,7 @@ def _margin(file: Microdata, column: str) -> tuple[FileCountRecord, ...]:
     )
 
 
-def _type(file: Microdata, column: str) -> str:
-    types = {type(key).__name__ for key in file.keys(column)}
+def type_of_keys(keys: Sequence[Key]) -> str:
+    """The type of a column of the file: that of its keys, and text where they are of several types."""
+    types = {type(key).__name__ for key in keys}
     return types.pop() if len(types) == 1 else "str"

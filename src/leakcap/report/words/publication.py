@@ -13,6 +13,7 @@ from leakcap.statement import Statement
 
 __all__ = [
     "CAPS",
+    "NOT_COMPARED",
     "ROUNDED",
     "cap_name",
     "estimated",
@@ -35,6 +36,11 @@ CAPS = {
     "queries": "queries",
 }
 """What a person calls the ledger's currencies."""
+
+NOT_COMPARED = (
+    "An earlier version wrote the record of this page, without the question: whether its numbers agree with "
+    "each other was not looked at."
+)
 
 
 def cap_name(cap: str, unit: str) -> str:
