@@ -4,9 +4,9 @@ Three tables, hospital, adult and stays, at ρ = 0.1: the error of a file of as 
 and of CPU, and peak memory, each job in a process of its own. An error is Σ|file − exact| over the cells of a
 table of two columns, each over its rows, on average over all pairs. leakcap releases all pairs, or those of
 them that it chooses by a private score. The others run their AIM over all pairs in environments of their own
-(`make peers`), on one thread, and are stopped after `--seconds`; one that is not installed is named and not
-counted. With `--runs` each job is run so often, with new noise, and the mean error stands with its standard
-error. Targets: an error, a time and a memory no larger than theirs.
+(`make peers`), on one thread, and are stopped after `--seconds` of CPU (600); one that is not installed is
+named and not counted. With `--runs` each job is run so often, with new noise, and the mean error stands with
+its standard error. Targets: an error, a time and a memory no larger than theirs.
 
 Like for like: all count rows, of which one more or less is hidden (add/remove-one: a table of counts moves by
 1), all spend ρ = 0.1 of zero-concentrated privacy, all know the keys beforehand, and every row has one in
@@ -21,6 +21,8 @@ import argparse
 import itertools
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,25 +63,23 @@ def error(sizes: Mapping[str, int], codes: Mapping[str, Any], rows: Any) -> floa
     return float(np.mean(off))
 
 
-def job(name: str, folder: Path, seconds: float, *words: object) -> dict[str, float] | str:
+def job(name: str, folder: Path, seconds: int, *words: object) -> dict[str, float] | str:
     """What the script of a library printed and drew, or why there is nothing."""
     script = Path(__file__).parent / "synthesizers" / f"with_{name.split('-')[0]}.py"
     command = [str(python_of(name)), str(script), str(folder), str(RHO), *map(str, words)]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds, env=os.environ | ONE_THREAD
-        )
-    except subprocess.TimeoutExpired:
-        return f"stopped after {seconds:.0f} s"
+    limited = ["prlimit", f"--cpu={seconds}", *command] if shutil.which("prlimit") else command
+    done = subprocess.run(limited, capture_output=True, text=True, env=os.environ | ONE_THREAD, check=False)
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"stopped after {seconds} s of CPU"
     if done.returncode:
         return f"FAILED: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def several(
-    name: str, folder: Path, seconds: float, runs: int, exact: tuple[dict[str, int], Any], *words: object
+    name: str, folder: Path, seconds: int, runs: int, exact: tuple[dict[str, int], Any], *words: object
 ) -> list[dict[str, float]] | str:
-    """Each of several runs with its error, or why there is nothing. The errors go to stderr as they come."""
+    """Each of several runs with its error, or why one has nothing. The errors go to stderr as they come."""
     found: list[dict[str, float]] = []
     for _ in range(runs):
         told = job(name, folder, seconds, *words)
@@ -126,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--only", choices=[*WAYS, *PEERS], action="append")
     asked = parser.parse_args()
     there = [name for name in PEERS if python_of(name) is not None]
