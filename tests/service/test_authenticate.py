@@ -127,6 +127,24 @@ def test_every_refusal_says_the_same_and_its_reason_is_logged_by_kind_alone(
     assert ended not in repr(Bearer(ended)) + repr(SessionCookie(ended))
 
 
+@pytest.mark.parametrize("change", ["password", "removal"])
+def test_what_changes_while_one_signs_in_counts(
+    store: Store, alice: str, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old password is right when it is looked at, and no longer when the session is made."""
+
+    def meanwhile(*_: object) -> None:
+        if change == "password":
+            store.passwords.set(alice, "another horse battery", by=alice)
+        else:
+            store.people.remove(alice, by="local:root")
+
+    monkeypatch.setattr(store.attempts, "succeed", meanwhile)
+    with pytest.raises(Unauthenticated):
+        sign_in("alice", RIGHT, HERE, store)
+    assert store.tokens.list(alice, kind="session") == ()
+
+
 def wrong(store: Store, name: str = "alice", address: str | None = ELSEWHERE) -> str:
     """What happens to a wrong password."""
     try:

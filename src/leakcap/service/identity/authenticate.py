@@ -17,6 +17,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.identity.providers import Providers
 from leakcap.service.identity.refusals import Refusal, Refused
+from leakcap.service.store.errors import NotFound, StateConflict
 from leakcap.service.store.store import Store
 from leakcap.service.store.subjects import local_subject, provider_of, provider_subject
 from leakcap.service.store.tokens import SESSION, TOKEN, Issued, looks_like_token
@@ -74,10 +75,14 @@ def sign_in(name: str, password: str, address: str | None, store: Store) -> Issu
         # No such account can be; it is counted as one name, and takes as long as any other.
         subject, counted = "", "?"
     store.attempts.begin(counted, address)
-    if not store.passwords.verify(subject, password):
+    verified = store.passwords.verified(subject, password)
+    if verified is None:
         _refuse(Refusal.PASSWORD)
     store.attempts.succeed(counted, address)
-    return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION)
+    try:
+        return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION, password=verified)
+    except (NotFound, StateConflict):  # removed, or the password changed, since it was looked at
+        _refuse(Refusal.PASSWORD)
 
 
 def _by_token(credentials: Credentials, store: Store, now: datetime) -> Principal:

@@ -58,6 +58,10 @@ class PasswordBook:
 
     def verify(self, subject: str, password: str) -> bool:
         """Whether this is the person's password. A name without one takes as long as one with another."""
+        return self.verified(subject, password) is not None
+
+    def verified(self, subject: str, password: str) -> str | None:
+        """The hash that is kept of the person's password, if this is it; None otherwise, as `verify` says."""
         asked = select(PEOPLE.c.password).where(PEOPLE.c.subject == subject, PEOPLE.c.removed.is_(None))
         with self._database.reading() as connection:
             stored = connection.execute(asked).scalar_one_or_none()
@@ -66,16 +70,19 @@ class PasswordBook:
         with _AT_ONCE:
             right = _matches(self._hasher, stored or _nobody(self._hasher), given)
         if not right or stored is None:
-            return False
+            return None
         if self._hasher.check_needs_rehash(stored):
-            self._hash_again(subject, stored, given)
-        return True
+            return self._hash_again(subject, stored, given)
+        return str(stored)
 
-    def _hash_again(self, subject: str, stored: str, given: str) -> None:
+    def _hash_again(self, subject: str, stored: str, given: str) -> str:
         """Keep the password as today's parameters ask, unless it was changed meanwhile."""
         same = (PEOPLE.c.subject == subject) & (PEOPLE.c.password == stored)
+        with _AT_ONCE:
+            anew = self._hasher.hash(given)
         with self._database.writing() as connection:
-            connection.execute(PEOPLE.update().where(same).values(password=self._hasher.hash(given)))
+            kept = connection.execute(PEOPLE.update().where(same).values(password=anew)).rowcount
+        return anew if kept else stored
 
 
 def _matches(hasher: PasswordHasher, stored: str, given: str) -> bool:

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from leakcap.errors import require
 from leakcap.ledger.chain import require_line, require_text
 from leakcap.service.store.acts import append_act
 from leakcap.service.store.database import StoreDatabase
-from leakcap.service.store.errors import NotFound
+from leakcap.service.store.errors import NotFound, StateConflict
 from leakcap.service.store.people import require_known
 from leakcap.service.store.schema import PEOPLE, TOKENS
 from leakcap.service.store.scopes import TokenScope, named_scopes
@@ -81,8 +81,12 @@ class TokenBook:
         scopes: Iterable[TokenScope | str] | None = None,
         datasets: Iterable[str] | None = None,
         agent: bool = False,
+        password: str | None = None,
     ) -> Issued:
-        """Make a token of a known person. Raises `NotFound` for anybody else."""
+        """Make a token of a known person. Raises `NotFound` for anybody else.
+
+        With the hash of a `password` that was verified, `StateConflict` where it was changed meanwhile.
+        """
         _require_asked(kind, lifetime, label)
         now = self._clock()
         token = Token(
@@ -101,6 +105,8 @@ class TokenBook:
         secret = secrets.token_urlsafe(32)
         with self._database.writing() as connection:
             require_known(connection, subject, lock=True)
+            if password is not None:
+                _require_unchanged(connection, subject, password)
             connection.execute(TOKENS.insert().values(_row(token, secret)))
             if kind == TOKEN:
                 details = {"token": token.id, "label": label, "agent": agent}
@@ -182,6 +188,12 @@ def _require_asked(kind: str, lifetime: timedelta, label: str) -> None:
     require(timedelta(0) < lifetime <= longest, "lifetime", "token", rule, str(lifetime))
     require_text(label, "label", "token")
     require_line(label, "label", "token")
+
+
+def _require_unchanged(connection: Connection, subject: str, password: str) -> None:
+    asked = select(PEOPLE.c.password).where(PEOPLE.c.subject == subject)
+    if connection.execute(asked).scalar_one() != password:
+        raise StateConflict("The password was changed meanwhile. Sign in again.")
 
 
 def _hash(secret: str) -> str:
