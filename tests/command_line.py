@@ -25,6 +25,8 @@ __all__ = ["COMMANDS", "ROOT", "WHOLE", "Done", "example", "leakcap", "record_to
 ROOT = Path(__file__).parents[1]
 ENDLESS = {"serve"}
 """Commands that run until they are stopped; their own tests start them."""
+OF_CURATOR = {"login", "logout", "datasets", "job", "mcp"}
+"""Commands that ask a curator and nothing else; `tests/client` has one for them."""
 
 
 def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, object]]:
@@ -38,7 +40,7 @@ def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, obj
 
 WHOLE = typer.main.get_command(app)
 """Built once: a command line does it for each of its runs, and a process has only one."""
-COMMANDS = {name: command for name, command in walk(WHOLE) if name not in ENDLESS}
+COMMANDS = {name: command for name, command in walk(WHOLE) if name not in ENDLESS | OF_CURATOR}
 
 
 def example(name: str) -> list[str]:

@@ -14,6 +14,7 @@ import typer
 from leakcap.cli.asked import address, asking_file_of, kept_of, load_asked
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl
+from leakcap.cli.remote import asked_server, connection_to, refuse_at_hand, remote_table
 from leakcap.cli.targets import require_target
 from leakcap.plain import counted
 
@@ -64,6 +65,17 @@ def budget(
     from leakcap.errors import InvalidQuery
     from leakcap.ledger import Ledger
 
+    if (server := asked_server()) is not None:
+        refuse_at_hand(ledger=ledger, delta=delta)
+        if file is not None:
+            raise InvalidQuery("`leakcap --server … budget` takes no file: the curator has the ledger.")
+        with connection_to(server.url) as connection:
+            record = remote_table(connection, server).accounts()
+        if json_:
+            print_record(record)
+        else:
+            _print_budget(record, all_=all_)
+        return
     url = ledger if ledger is not None else None if file is None else str(file)
     if url is None:
         raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
@@ -73,6 +85,14 @@ def budget(
     with Ledger.read(address(url, query_file=ledger is None)) as book:
         governs = {book.policy_of(one.dataset) for one in book.datasets()}
         record = _record_of(book, delta or ())
+    _print_budget(record, all_=all_)
+    if file is not None and _fingerprint(file) not in governs:
+        used = bool(record.entries or record.amendments)
+        console().print(_other_policy(file, used=used), markup=False, style="red")
+
+
+def _print_budget(record: BudgetRecord, *, all_: bool) -> None:
+    """The accounts, and the latest spends or all of them."""
     from leakcap.report.terminal.published import print_custody, print_revisions, print_versions
     from leakcap.report.terminal.spending import (
         print_accounts,
@@ -96,8 +116,6 @@ def budget(
     print_custody(out, record.custody)
     print_spending(out, entries)
     print_entries(out, latest)
-    if file is not None and _fingerprint(file) not in governs:
-        out.print(_other_policy(file, used=bool(entries or record.amendments)), markup=False, style="red")
     if len(latest) < len(entries):
         out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
 

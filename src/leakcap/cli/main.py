@@ -144,6 +144,27 @@ class _Commands(LazyGroup):
             "schema",
             "The JSON Schema of what a command prints with --json; always JSON itself.",
         ),
+        "login": Home(
+            "leakcap.cli.signing",
+            "login",
+            "Sign in at a curator: with name and password, or with a code at an OpenID provider.",
+        ),
+        "logout": Home(
+            "leakcap.cli.signing",
+            "logout",
+            "End the session at a curator, and forget its token.",
+        ),
+        "datasets": Home(
+            "leakcap.cli.signing",
+            "datasets",
+            "The data sets of a curator in which you have a role.",
+        ),
+        "job": Home(
+            "leakcap.cli.job",
+            "job",
+            "Where a question stands that had to be approved; once it is done, its answer, which costs "
+            "nothing more.",
+        ),
         "serve": Home(
             "leakcap.cli.serve",
             "serve",
@@ -197,11 +218,26 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _main(
+    context: typer.Context,
+    server: str | None = typer.Option(
+        None,
+        envvar="LEAKCAP_SERVER",
+        metavar="URL",
+        help="Ask the curator at this address, for sql, release, preview, budget, datasets and job.",
+        show_default=False,
+    ),
+    dataset: str | None = typer.Option(
+        None, metavar="NAME", help="Which of the curator's data sets is asked.", show_default=False
+    ),
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Show the version."
     ),
 ) -> None:
-    pass
+    from leakcap.cli.remote import given_server
+
+    source = context.get_parameter_source("server")
+    said = source is not None and source.name == "COMMANDLINE"
+    given_server(server, dataset, context.invoked_subcommand, said=said)
 
 
 def run() -> None:

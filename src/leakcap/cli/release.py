@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
+from leakcap.cli.fitting import require_fit
 from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.remote import asked_server, connection_to, refuse_at_hand, remote_table
 from leakcap.cli.targets import files_of, require_durable, require_target
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_sheets, require_values, write_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from leakcap.release import Policy, Preview, Query, QueryFile, RowLimit
+    from leakcap.release import Policy, Preview, Query, RowLimit
     from leakcap.release.results.record import ReleasedRecord
+    from leakcap.report.records import ReleaseRecord
+    from leakcap.statement import Statement
     from leakcap.tables.question import PlannedTables
 
 __all__ = ["LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
@@ -79,6 +83,20 @@ def release(
 
     Example: leakcap release examples/hospital/release.toml --explain
     """
+    if (server := asked_server()) is not None:
+        refuse_at_hand(ledger=ledger, analyst=analyst, same_as=same_as)
+        from leakcap.cli.remote_release import release_of_curator
+
+        def stated(total: Statement) -> Statement:
+            from leakcap.statement import statement_of
+
+            return statement_of(total.exposure, family=family, guesses=guesses, more=more)
+
+        given = (report, csv, excel)
+        record, report = release_of_curator(server, file, given, stated, fresh=fresh, yes=yes, json_=json_)
+        repeated = [one.repeated for one in record.releases]
+        _written_and_printed(record, repeated, (report, csv, excel), None, explain=explain, json_=json_)
+        return
     from leakcap.release import (
         PrivateTable,
         agreeing,
@@ -92,8 +110,6 @@ def release(
     )
     from leakcap.release.opening import begun_by
     from leakcap.report.records import ReleaseRecord
-    from leakcap.report.render.html import write_html
-    from leakcap.report.sources import page_of
     from leakcap.statement import statement_of
     from leakcap.tables.charge import charge_of_tables
     from leakcap.tables.files import workloads_of
@@ -110,7 +126,7 @@ def release(
     if target is not None:
         require_target(target, "The report", (".html", ".htm"), kept)
     require_values(csv, excel, [*kept, *([target] if target else [])])
-    _require_fit(queries, policy)
+    require_fit(queries, policy)
     if excel is not None:
         for one in planned:
             require_sheets(one)
@@ -154,7 +170,26 @@ def release(
             workloads=workloads,
             report=named,
         )
+    repeated = [one.repeated for one in releases] + [one.repeated for one in workloads]
+    began = table.ledger.url if unused else None
+    _written_and_printed(record, repeated, (target, csv, excel), began, explain=explain, json_=json_)
+
+
+def _written_and_printed(
+    record: ReleaseRecord,
+    repeated: Sequence[bool],
+    targets: tuple[Path | None, Path | None, Path | None],
+    began: str | None,
+    *,
+    explain: bool,
+    json_: bool,
+) -> None:
+    """The files (report, values, workbook), then the terminal; `began` is the ledger that is a new one."""
+    target, csv, excel = targets
     if target is not None:
+        from leakcap.report.render.html import write_html
+        from leakcap.report.sources import page_of
+
         write_html(page_of(record, "reviewer"), target)
     values = list(write_given(record, csv, excel))
     if json_:
@@ -163,31 +198,14 @@ def release(
     from leakcap.report.terminal.tables import print_new_ledger, print_release
 
     out = console()
-    if unused:
-        print_new_ledger(out, table.ledger.url)
+    if began is not None:
+        print_new_ledger(out, began)
     print_release(out, record, explain=explain)
-    repeated = [one.repeated for one in releases] + [one.repeated for one in workloads]
     if any(repeated):
         out.print(f"\n{sum(repeated)} of {len(repeated)} answers were repeated from the ledger, for free.")
     written = [("report is", target)] if target is not None else []
     for what, path in [*written, *(("values are", path) for path in values)]:
         out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
-
-
-def _require_fit(queries: QueryFile, policy: Policy) -> None:
-    """Whether answers can be made to agree, have margins and be laid out is known without data, and before
-    anything is paid."""
-    from leakcap.release import agreeing, dry_run, layout_of_query, margins_fit
-
-    named = {name for group in queries.consistent for name in group}
-    if named:
-        chosen = [query for query in queries.queries if query.name in named]
-        agreeing(dry_run(chosen, policy), queries.consistent)
-    for query in queries.queries:
-        if query.name in queries.margins:
-            margins_fit(query, policy, queries.margins[query.name])
-        if query.name in queries.pivots:
-            layout_of_query(query, policy, queries.pivots[query.name])
 
 
 def preview(
@@ -225,8 +243,13 @@ def preview(
     from leakcap.release import load_policy, load_queries
     from leakcap.release import preview as preview_queries
 
-    queries = load_queries(file)
-    policy = load_policy(queries.policy)
+    if (server := asked_server()) is not None:
+        with connection_to(server.url) as connection:
+            policy = remote_table(connection, server).policy
+        queries = load_queries(file, policy)
+    else:
+        queries = load_queries(file)
+        policy = load_policy(queries.policy)
     told = [] if known is None else _released(known)
     limits = _limits(queries.queries, policy, max_rows, told, rows)
     planned = preview_queries(queries.queries, policy=policy, rows=rows, known=told)

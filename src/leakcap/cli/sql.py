@@ -11,13 +11,15 @@ import typer
 
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.printing import Json, console, print_record, say
-from leakcap.cli.release import LedgerUrl, SameAs, print_previewed
+from leakcap.cli.release import LedgerUrl, SameAs
+from leakcap.cli.remote import asked_server, refuse_at_hand
+from leakcap.cli.sql_printing import print_dry_run, print_statement_previewed
 from leakcap.cli.targets import files_of, require_durable
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_values, write_given
 from leakcap.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from leakcap.release import Policy, Release
+    from leakcap.release import Policy
     from leakcap.release.results.publication import Publication
     from leakcap.release.sql.select import SelectStatement
     from leakcap.report.records import ReleaseRecord
@@ -90,20 +92,28 @@ def sql(
         "objective": objective,
         "noise": noise,
     }
+    if (server := asked_server()) is not None:
+        refuse_at_hand(ledger=ledger, analyst=analyst, same_as=same_as)
+        if file != Path("release.toml"):
+            refuse_at_hand(**{"in": file})
+        require_values(csv, excel, [])
+        from leakcap.cli.remote_sql import sql_of_curator
+
+        job = (preview, dry_run, fresh, yes, json_)
+        sql_of_curator(server, text, price, job, csv, excel)
+        return
     asked = _asked(text, file, price)
     require_values(csv, excel, [file, *asked.files, *([ledger] if ledger else [])])
     if (csv or excel) and (preview or dry_run):
         raise InvalidQuery("`--csv` and `--excel` go with an answer, not with `--preview` or `--dry-run`.")
     if preview:
-        print_previewed(asked.policy, asked.statement.previews(asked.policy), json_)
-        if asked.statement.margins and asked.statement.finest and not json_:
-            console().print("Margins are sums of these groups: one over k of them carries k noises.")
+        print_statement_previewed(asked.statement, asked.policy, json_)
         return
     if dry_run:
         from leakcap.release.table import dry_run as on_dummy
 
         dry = asked.statement.shown(on_dummy(asked.statement.queries, asked.policy), asked.policy)
-        _print_dry_run(dry, json_)
+        print_dry_run(dry, json_)
         return
     url = require_durable(asked.ledger if ledger is None else ledger)
     unused, record = _answer(asked, url, analyst, (fresh, yes), same_as, json_)
@@ -165,18 +175,6 @@ def _numbers(text: str | None, option: str) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InvalidQuery(f"`{option}` must be numbers with commas between. Got {text!r}.") from None
-
-
-def _print_dry_run(releases: Sequence[Release], json_: bool) -> None:
-    from leakcap.report.records import DryRunRecord
-    from leakcap.report.terminal.tables import print_values
-
-    if json_:
-        print_record(DryRunRecord.of(releases))
-        return
-    out = console()
-    out.print("A dry run on a dummy table: these numbers say nothing about the data, and cost nothing.\n")
-    print_values(out, [release.record for release in releases])
 
 
 def _answer(

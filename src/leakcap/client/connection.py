@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from leakcap.client.credentials import known_token
-from leakcap.client.errors import NotSignedIn, NotThere
+from leakcap.client.errors import NotThere
 from leakcap.client.http import CuratorHttp
 from leakcap.client.jobs import Jobs
 from leakcap.client.reading import mapping, objects_in, text_in
 from leakcap.client.table import RemoteTable
-from leakcap.client.tokens import Tokens
+from leakcap.client.tokens import IssuedToken, Tokens, issued_in
 from leakcap.plain import plain
 
 if TYPE_CHECKING:
@@ -82,11 +82,17 @@ class Connection:
 
     def me(self) -> dict[str, Any]:
         """Who asks, as the curator has verified it, with the roles by data set. Raises `NotSignedIn`."""
-        try:
-            return mapping(self._http.get("/v1/me"), "answer")
-        except NotSignedIn as error:
-            remedy = f"Sign in: leakcap login {self.url}"
-            raise error.saying(f"{error} {remedy}") from None
+        return mapping(self._http.get("/v1/me"), "answer")
+
+    def sign_in(self, name: str, password: str) -> IssuedToken:
+        """A session of a local account, for twelve hours. Raises `NotSignedIn`, and `TryLater` after too many
+        attempts."""
+        found = mapping(self._http.post("/v1/session", {"name": name, "password": password}), "token")
+        return issued_in(found)
+
+    def sign_out(self) -> None:
+        """End the session that this connection's token is of."""
+        self._http.delete("/v1/session")
 
     def datasets(self) -> list[dict[str, Any]]:
         """The data sets in which one has a role: ``name``, ``title``, ``roles``, ``paused``."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from leakcap.client.address import on_this_machine, server_address
-from leakcap.client.errors import NoAnswer
+from leakcap.client.errors import NoAnswer, NotSignedIn
 from leakcap.client.reading import error_in, json_of
 from leakcap.credentials import shown_url
 from leakcap.errors import DataError, InvalidParameter, LeakcapError
@@ -129,7 +129,12 @@ class CuratorHttp:
                 self._pause(wait)
                 told = "it takes no more requests for now"
                 continue
-            return status, self._fine(status, found, request)
+            try:
+                return status, self._fine(status, found, request)
+            except NotSignedIn as error:
+                if path == "/v1/session":
+                    raise
+                raise error.saying(f"{error} Sign in: leakcap login {self.url}") from None
         raise _no_answer(self.url, told, request)
 
     def _fine(self, status: int, found: Any, request: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from leakcap.client.http import CuratorHttp
 from leakcap.client.reading import mapping, objects_in, text_in
 
-__all__ = ["IssuedToken", "Tokens"]
+__all__ = ["IssuedToken", "Tokens", "issued_in"]
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,13 @@ class Tokens:
         body: dict[str, Any] = {"label": label, "days": days, "agent": agent}
         body |= {} if scopes is None else {"scopes": list(scopes)}
         body |= {} if datasets is None else {"datasets": list(datasets)}
-        found = mapping(self._http.post("/v1/tokens", body), "token")
-        return IssuedToken(*(text_in(found, name, "token") for name in ("id", "expires", "token")))
+        return issued_in(mapping(self._http.post("/v1/tokens", body), "token"))
 
     def revoke(self, number: str) -> None:
         """End a token at once."""
         self._http.delete(f"/v1/tokens/{quote(number, safe='')}")
+
+
+def issued_in(found: Mapping[str, Any]) -> IssuedToken:
+    """The token that an answer tells."""
+    return IssuedToken(*(text_in(found, name, "token") for name in ("id", "expires", "token")))

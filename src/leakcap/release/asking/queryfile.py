@@ -43,7 +43,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from leakcap.errors import InvalidQuery
 from leakcap.ledger import Edition
-from leakcap.policy.document import load_policy
+from leakcap.policy.document import Policy, load_policy
 from leakcap.policy.validation import read_checked
 from leakcap.release.asking.budget import divided, within_error
 from leakcap.release.asking.currency import Objective
@@ -93,6 +93,17 @@ class _Contents(BaseModel):
     query: list[dict[str, Any]] = Field(min_length=1)
 
 
+class _OfCurator(_Contents):
+    """A file that asks a curator, who has policy, data and ledger."""
+
+    policy: str = ""
+    data: str = ""
+    ledger: str = ""
+
+
+_AT_HAND = ("policy", "data", "table", "tables", "ledger", "workload", "publication")
+
+
 @dataclass(frozen=True)
 class QueryFile:
     """A query file with its paths resolved: relative ones start at the file's own folder.
@@ -127,19 +138,22 @@ class QueryFile:
         return None if self.publication is None else self.publication.edition
 
 
-def load_queries(path: str | Path) -> QueryFile:
+def load_queries(path: str | Path, policy: Policy | None = None) -> QueryFile:
     """Read a query file. Raises `InvalidQuery`, one line per broken rule.
 
-    Where queries share a budget it is divided here, for which the policy is read too.
+    Where queries share a budget it is divided here, for which the policy is read too. With a `policy` the
+    file asks a curator's data set, which it is that of: it names no policy, data or ledger of its own.
     """
     path = Path(path)
-    contents = read_checked(_Contents, path, InvalidQuery)
+    contents = read_checked(_Contents if policy is None else _OfCurator, path, InvalidQuery)
+    if policy is not None:
+        _refuse_at_hand(contents, path)
     folder = path.resolve().parent
-    queries = _queries(contents, path, folder / contents.policy)
+    queries = _queries(contents, path, folder / contents.policy if policy is None else policy)
     names = [query.name for query in queries]
     for name in names:
         require(names.count(name) == 1, "name", name, f"be unique in `{path}`")
-    data, ledger = locations(folder, contents.data, contents.ledger)
+    data, ledger = locations(folder, contents.data, contents.ledger) if policy is None else (Path(), "")
     return QueryFile(
         policy=folder / contents.policy,
         data=data,
@@ -156,6 +170,15 @@ def load_queries(path: str | Path) -> QueryFile:
         pivots=_pivots(contents.pivots, names, path),
         workloads=tuple(contents.workload),
     )
+
+
+def _refuse_at_hand(contents: _Contents, path: Path) -> None:
+    for name in _AT_HAND:
+        if name in contents.model_fields_set:
+            raise InvalidQuery(
+                f"`{name}` of `{path}` must be left out where a curator is asked, who has policy, data and "
+                "ledger, and answers queries alone."
+            )
 
 
 def _alike(
@@ -225,7 +248,7 @@ def _place(folder: Path, data: Path | str, other: str) -> Path | str:
     return other if stored else folder / other
 
 
-def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
+def _queries(contents: _Contents, path: Path, policy: Path | Policy) -> Sequence[Query]:
     entries = list(enumerate(contents.query, start=1))
     budget = contents.budget
     if budget is None:
@@ -253,7 +276,7 @@ def _queries(contents: _Contents, path: Path, policy: Path) -> Sequence[Query]:
     )
 
 
-def _priced(entry: Mapping[str, Any], owner: str, policy: Path) -> Query:
+def _priced(entry: Mapping[str, Any], owner: str, policy: Path | Policy) -> Query:
     """A query with a price of its own: ε, ρ, or an error that it must stay within."""
     _refuse(entry, ("weight",), owner, "It shares a `budget` of the file.")
     if "error" not in entry:

@@ -13,6 +13,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     audits,
     channels,
     conversions,
+    curators,
     custody,
     hierarchies,
     ledger,

@@ -37,7 +37,7 @@ __all__ = [
 class ReleaseRecord(Record):
     """What a release published, what it leaks, and what is left."""
 
-    commands: ClassVar = ("release", "sql")
+    commands: ClassVar = ("release", "sql", "job")
 
     schema_: Literal["leakcap/release/1"] = Field(alias="schema")
     dataset: str

@@ -73,8 +73,10 @@ Operation: TypeAlias = Callable[[EngineCall], dict[str, Any]]
 
 
 def public_policy(policy: Policy, analyst: str) -> dict[str, Any]:
-    """The policy as somebody who asks sees it: other people's names and caps are left out."""
+    """The policy as somebody who asks sees it: other people's names and caps are left out. Columns keep the
+    owner's order."""
     content: dict[str, Any] = json.loads(policy.text())
+    content["columns"] = {name: content["columns"][name] for name in policy.columns}
     caps = content["caps"]
     own = {name: one for name, one in caps.get("analysts", {}).items() if name == analyst}
     caps.pop("analysts", None)
