@@ -33,7 +33,7 @@ ROOMS: dict[str, str] = {
         averaging cell_ranges class_channel copies_curve correlated_record cousins
         decode_parities differencing equal_copies finite_length_rate floor_curve games
         generalise genomes guessing_game households key_exists knowledge_curve least_uses
-        lecture_regression link linkage low_bits markov_chain match_posterior membership parities
+        lecture_regression link_file linkage low_bits markov_chain match_posterior membership parities
         parity play possible_counts published_timing random_subsets read_everybody read_field
         read_published_table read_published_tables read_released reconstruct reconstruction
         records_from_tables reused_noise ridge_regression row_by_row sampled_joint

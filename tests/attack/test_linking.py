@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from command_line import leakcap
-from leakcap.attack import ReleasedFile, link, read_released
+from leakcap.attack import ReleasedFile, link_file, read_released
 from leakcap.attack.tables import linking
 from leakcap.attack.tables.generalised import can_stand_for
 from leakcap.errors import InvalidInput, InvalidParameter, LeakcapError
@@ -88,9 +88,9 @@ def checked(seeds: range) -> tuple[int, int]:
         ways = ways_of(files)
         if not ways:
             with pytest.raises(InvalidInput, match="cannot be behind"):
-                link(files, register=register)  # type: ignore[arg-type]
+                link_file(files, register=register)  # type: ignore[arg-type]
             continue
-        records, secrets, guess = link(files, register=register)  # type: ignore[arg-type]
+        records, secrets, guess = link_file(files, register=register)  # type: ignore[arg-type]
         known, sure, if_there, fewest, right, best = by_brute_force(files, ways)
         assert (records.got, secrets.got, secrets.if_there) == (known, sure, if_there)
         assert records.got == records.at_most
@@ -124,12 +124,12 @@ def test_planted_pairs_that_never_occur(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_file_that_is_not_as_anonymous_as_it_says() -> None:
     """A planted flaw: nine records of which three are said to be alike, and one stands alone."""
     files = read_released("examples/disclosure/released.csv", "examples/disclosure/voters.csv")
-    records, secrets, _ = link(files, k=3)
+    records, secrets, _ = link_file(files, k=3)
     assert (records.claimed, records.k, records.fewest) == (3, 1, 1)
     assert records.lines == ("9",)
     assert secrets.lines == ("5", "6", "7", "9")
     alike = files._replace(shown=[("20-64", "1*", "*")] * 9, secrets=["flu", "asthma", "cancer"] * 3)
-    safe, hidden, guess = link(alike, k=3)
+    safe, hidden, guess = link_file(alike, k=3)
     assert (safe.got, hidden.got, safe.k, safe.fewest) == (0, 0, 9, 9)
     assert guess.got == pytest.approx(1 / 3)
 
@@ -138,7 +138,7 @@ def test_boxes_that_overlap_are_alike_and_yet_give_somebody_away() -> None:
     """Each record is like another one, and yet those of others leave one kind for the two who fit both."""
     shown = [("1|2",), ("1|2",), ("2|3",), ("2|3",)]
     people = [("1",), ("1",), ("2",), ("2",)]
-    records, secrets, guess = link(ReleasedFile(shown, ["flu", "flu", "cold", "cold"], people))
+    records, secrets, guess = link_file(ReleasedFile(shown, ["flu", "flu", "cold", "cold"], people))
     assert (records.k, records.fewest) == (2, 2)
     assert (secrets.got, guess.at_most) == (4, 1)
     assert guess.got == 0.5  # of a tie between flu and cold, linking names one: wrong for both who fit both
@@ -147,7 +147,7 @@ def test_boxes_that_overlap_are_alike_and_yet_give_somebody_away() -> None:
 def test_a_register_of_some() -> None:
     """Two people who are in the file, among four records: who fits one alone is sure."""
     files = ReleasedFile([("1",), ("2",), ("2",), ("3",)], list("abca"), [("1",), ("2",)])
-    records, secrets, guess = link(files, register="some")
+    records, secrets, guess = link_file(files, register="some")
     assert (records.got, secrets.got, records.lines) == (1, 1, ("2",))
     assert guess.at_most == pytest.approx(0.75)
 
@@ -195,21 +195,21 @@ def test_one_line_of_refusal(tmp_path: Path, words: str, released: str | bytes, 
     (tmp_path / "r.csv").write_bytes(released if isinstance(released, bytes) else released.encode())
     (tmp_path / "v.csv").write_text(voters)
     with pytest.raises(LeakcapError, match=words) as error:
-        link(read_released(tmp_path / "r.csv", tmp_path / "v.csv"))
+        link_file(read_released(tmp_path / "r.csv", tmp_path / "v.csv"))
     assert "\n" not in str(error.value)
 
 
 def test_bad_parameters() -> None:
     files = ReleasedFile([("1",)], ["flu"], [("1",), ("1",)])
     calls: list[Callable[[], object]] = [
-        lambda: link(files, k=0),
-        lambda: link(files, register="most"),  # type: ignore[arg-type]
+        lambda: link_file(files, k=0),
+        lambda: link_file(files, register="most"),  # type: ignore[arg-type]
     ]
     for call in calls:
         with pytest.raises(InvalidParameter, match="must"):
             call()
     with pytest.raises(InvalidInput, match="no more than its records"):
-        link(files, register="some")
+        link_file(files, register="some")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_many_people_in_seconds() -> None:
     """4,000 records in six classes, from a register of 6,000."""
     people = [(str(20 + one % 60), str(one % 97)) for one in range(6000)]
     shown = [(f"{20 + 10 * (one % 6)}-{29 + 10 * (one % 6)}", "*") for one in range(4000)]
-    records, _, guess = link(ReleasedFile(shown, [str(one // 6 % 3) for one in range(4000)], people))
+    records, _, guess = link_file(ReleasedFile(shown, [str(one // 6 % 3) for one in range(4000)], people))
     assert records.got == 0
     assert guess.left_out == 0
     assert guess.at_most < 0.36

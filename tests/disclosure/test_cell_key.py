@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -223,3 +224,23 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"pcv,ckey,pvalue\n1,0," + b"1" * 200_000)
     with pytest.raises(InvalidInput, match=r"must be CSV in UTF-8|must have 3 numbers"):
         read_perturbation_table(tmp_path / "t.csv", cycle=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pcv,ckey,pvalue\n1,999999999,0\n",
+        "pcv,ckey,pvalue\n999999999,0,0\n",
+        "i;j;p;v;p_int_ub\n999999999;999999999;1;0;1\n",
+    ],
+)
+def test_a_huge_count_or_key_is_refused_at_once(tmp_path: Path, text: str) -> None:
+    """Nothing is made as large as a file says: a list up to there would take gigabytes."""
+    (tmp_path / "t.csv").write_text(text)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput, match="must"):
+            read_perturbation_table(tmp_path / "t.csv", cycle=1)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()

@@ -24,6 +24,7 @@ MORE = (
     "/method",
     "/method?kind=key&table=least",
     "/method?kind=small",
+    "/method/own",
 )
 
 

@@ -52,7 +52,7 @@ def test_every_answer_carries_a_strict_policy(path: str) -> None:
     assert "server" not in answer.headers
 
 
-@pytest.mark.parametrize("path", ["/epsilon", "/choose", "/method", "/mechanism", "/release"])
+@pytest.mark.parametrize("path", ["/epsilon", "/choose", "/method", "/method/own", "/mechanism", "/release"])
 def test_no_page_holds_what_the_policy_forbids(path: str, tmp_path: Path) -> None:
     text = client(hospital(tmp_path)).get(path).text
     assert not re.search(r"<script(?![^>]*\ssrc=)", text)

@@ -12,7 +12,7 @@ textbook_timing, published_timing, timing  what a sampler's work tells about its
 lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
 games                                each of these where leakcap's guard is missing, and where it is
 linkage                              a k-anonymous file beside a public register, played
-link                                 a given file of coarse values, linked with a given register
+link_file                            a given file of coarse values, linked with a given register
 suppressed                           suppressed cells of a table, from its margins
 records_from_tables                  records that every table has which agrees with all published numbers
 reconstruction                       a secret column from noisy counts of random subsets
@@ -45,7 +45,7 @@ from leakcap.attack.games.timing import Timed, published_timing, textbook_timing
 from leakcap.attack.tables.builder import AveragedCounts, TableBuilder, averaged_counts
 from leakcap.attack.tables.crossing import PublishedNumber, PublishedTables, read_published_tables
 from leakcap.attack.tables.linkage import Linked, class_channel, linkage
-from leakcap.attack.tables.linking import LinkedFile, link
+from leakcap.attack.tables.linking import LinkedFile, link_file
 from leakcap.attack.tables.possible import possible_counts
 from leakcap.attack.tables.records import ReadNumbers, ReadRecords, records_from_tables
 from leakcap.attack.tables.released import ReleasedFile, read_released
@@ -121,7 +121,7 @@ __all__ = [
     "knowledge_curve",
     "least_uses",
     "lecture_regression",
-    "link",
+    "link_file",
     "linkage",
     "low_bits",
     "markov_chain",

@@ -122,13 +122,12 @@ def link(
 
     Example: leakcap attack link examples/disclosure/released.csv examples/disclosure/voters.csv --k 3
     """
-    from leakcap.attack import link as link_files
-    from leakcap.attack import read_released
+    from leakcap.attack import link_file, read_released
 
     if report is not None:
         require_target(report, "`--report`", kept=[published, register])
     files = read_released(published, register, secret)
-    show(link_files(files, register="some" if some else "everybody", k=k), json_, report, read=published)
+    show(link_file(files, register="some" if some else "everybody", k=k), json_, report, read=published)
 
 
 def builder(

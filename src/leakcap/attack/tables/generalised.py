@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, partial
 
-__all__ = ["can_stand_for", "meaning_of"]
+__all__ = ["can_stand_for", "stands_for_by_form"]
 
 _NUMBER = r"[+-]?(?:\d{1,15})(?:\.\d{1,15})?"
 _RANGE = re.compile(rf"^({_NUMBER})\s*(?:-|–|\.\.|to)\s*({_NUMBER})$")
@@ -28,11 +28,13 @@ def can_stand_for(shown: str) -> Callable[[str], bool]:
     >>> [can_stand_for(one)("25") for one in ("20-29", "[20, 25)", "65+", "2*", "2**", "24|25", "*")]
     [True, False, False, True, False, True, True]
     """
-    tests = [meaning_of(part.strip()) or partial(_same, part.strip()) for part in shown.split(_EITHER)]
+    tests = [
+        stands_for_by_form(part.strip()) or partial(_same, part.strip()) for part in shown.split(_EITHER)
+    ]
     return lambda value: value == shown or any(test(value) for test in tests)
 
 
-def meaning_of(part: str) -> Callable[[str], bool] | None:
+def stands_for_by_form(part: str) -> Callable[[str], bool] | None:
     """What a published word without `|` can stand for, by its form; None for one that stands for itself."""
     if part.lower() in _ANY:
         return _anything

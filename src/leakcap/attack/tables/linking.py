@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from leakcap.attack.tables.assigning import Contradiction, chances, parts, possible_pairs
-from leakcap.attack.tables.released import ReleasedFile, fitting
+from leakcap.attack.tables.released import ReleasedFile, boxes_of_people
 from leakcap.attack.value import Finding, raised
 from leakcap.errors import InvalidInput, InvalidParameter
 
-__all__ = ["LinkedFile", "Whose", "link"]
+__all__ = ["LinkedFile", "Whose", "link_file"]
 
 Whose: TypeAlias = Literal["everybody", "some"]
 _GUARD = "noise in every count; coarse values limit nobody who knows who is there"
@@ -40,7 +40,7 @@ class LinkedFile(Finding):
     left_out: int = 0
 
 
-def link(
+def link_file(
     files: ReleasedFile, *, register: Whose = "everybody", k: int | None = None
 ) -> tuple[LinkedFile, ...]:
     """Link a published file with a register: records with their people, secrets that are sure, and guesses.
@@ -55,14 +55,14 @@ def link(
     Source: Sweeney 2002; Machanavajjhala et al. 2007 (secrets that are all alike).
 
     >>> file = ReleasedFile([("20-29", "1*")] * 2, ["flu", "flu"], [("25", "12"), ("27", "13")])
-    >>> records, secrets, guess = link(file)
+    >>> records, secrets, guess = link_file(file)
     >>> records.got, secrets.got, guess.got, records.k
     (0.0, 2.0, 1.0, 2)
     """
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise InvalidParameter(f"`k` of `link` must be a whole number from 1. Got {k!r}.")
+        raise InvalidParameter(f"`k` of `link_file` must be a whole number from 1. Got {k!r}.")
     if register not in ("everybody", "some"):
-        raise InvalidParameter(f'`register` of `link` must be "everybody" or "some". Got {register!r}.')
+        raise InvalidParameter(f'`register` of `link_file` must be "everybody" or "some". Got {register!r}.')
     left = len(files.people) - len(files.shown)
     if left < 0 and register == "everybody":
         raise InvalidInput(
@@ -89,7 +89,7 @@ class _Link:
             self.in_box[place[shown]][secret] += 1
         self.sizes = [own.total() for own in self.in_box]
         kinds: dict[tuple[int, ...], list[int]] = {}
-        for line, fits in enumerate(fitting(files, boxes)):
+        for line, fits in enumerate(boxes_of_people(files, boxes)):
             kinds.setdefault(fits, []).append(line)
         self.fits, self.lines = list(kinds), list(kinds.values())
         self.counts = list(map(len, self.lines))

@@ -13,7 +13,7 @@ from leakcap.disclosure.published_files import published_lines
 from leakcap.errors import InvalidInput
 from leakcap.policy.validation import meant
 
-__all__ = ["ReleasedFile", "fitting", "read_released"]
+__all__ = ["ReleasedFile", "boxes_of_people", "read_released"]
 
 _MOST_LINES, _MOST_PAIRS = 100_000, 20_000_000
 
@@ -64,7 +64,7 @@ def read_released(published: str | Path, register: str | Path, secret: str | Non
     )
 
 
-def fitting(files: ReleasedFile, boxes: Sequence[tuple[str, ...]]) -> list[tuple[int, ...]]:
+def boxes_of_people(files: ReleasedFile, boxes: Sequence[tuple[str, ...]]) -> list[tuple[int, ...]]:
     """For each person the numbers of the boxes that can be theirs. Raises `InvalidInput` for too many."""
     different = list(dict.fromkeys(files.people))
     if len(different) * len(boxes) > _MOST_PAIRS:

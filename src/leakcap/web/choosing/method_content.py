@@ -14,6 +14,9 @@ from leakcap.web.figures import Figure
 __all__ = ["MethodContent", "method_content"]
 
 
+_LONGEST = 11
+
+
 class MethodContent(NamedTuple):
     """What the template `method_result` draws."""
 
@@ -21,6 +24,9 @@ class MethodContent(NamedTuple):
     rows: list[dict[str, object]]
     all: list[dict[str, object]]
     figures: list[Figure]
+    average_error: str
+    largest_error: str
+    error: str
     limit: float = math.inf
 
 
@@ -31,7 +37,23 @@ def method_content(tells: MethodTells) -> MethodContent:
         [_compared(tells, kind) for kind in (*tells.cells, *tells.noise)],
         [_listed(tells, kind) for kind in tells.kinds],
         method_figures(tells),
+        _short(tells.average_error),
+        _short(tells.largest_error),
+        _short(tells.error),
     )
+
+
+def _short(error: object) -> str:
+    """A fraction, or the decimal number that it nearly is where it is a long one.
+
+    >>> _short(4), _short("59999999999999999/20000000000000000")
+    ('4', '3')
+    """
+    text = str(error)
+    if len(text) <= _LONGEST:
+        return text
+    above, _, below = text.partition("/")
+    return f"{int(above) / int(below or 1):.6g}"
 
 
 def _listed(tells: MethodTells, kind: RiskTold) -> dict[str, object]:

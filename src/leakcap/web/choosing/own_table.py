@@ -13,10 +13,8 @@ from leakcap.web.choosing.method_content import MethodContent, method_content
 from leakcap.web.choosing.office_method import MATCHED
 from leakcap.web.reading import chosen
 
-__all__ = ["MOST_UPLOAD", "OwnTable", "asked_table", "weigh_table"]
+__all__ = ["OwnTable", "asked_table", "weigh_upload"]
 
-MOST_UPLOAD = 4 * 1024 * 1024
-"""Bytes of a file, enough for 750 counts at 256 keys, as `cell-key-perturbation` has them."""
 _NAME = "your table"
 
 
@@ -40,7 +38,7 @@ def asked_table(fields: Mapping[str, str]) -> OwnTable:
     return OwnTable(int(text) if text else None, chosen(fields, "matched", list(MATCHED)))
 
 
-def weigh_table(raw: bytes, asked: OwnTable) -> MethodContent:
+def weigh_upload(raw: bytes, asked: OwnTable) -> MethodContent:
     """What the page shows of a table. Raises `LeakcapError` for a file that is none."""
     if not raw.strip():
         raise InvalidInput("Choose a file first: the perturbation table, CSV.")

@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from leakcap.errors import LeakcapError
 from leakcap.web.choosing import office_method as form
-from leakcap.web.choosing.own_table import OwnTable, asked_table, weigh_table
+from leakcap.web.choosing.own_table import OwnTable, asked_table, weigh_upload
 from leakcap.web.pages import Pages
 from leakcap.web.serving.bounded import bounded
 from leakcap.web.serving.forms import form_of, require_ours
@@ -32,7 +32,7 @@ def own_table_page(app: FastAPI, pages: Pages, turn: Turn, keys: Keys) -> None:
             content["asked"] = asked_table(fields)
             if raw is not None:
                 with turn():
-                    content |= bounded(weigh_table, raw, content["asked"])._asdict()
+                    content |= bounded(weigh_upload, raw, content["asked"])._asdict()
         except LeakcapError as error:
             content["problem"] = str(error)
         return pages.show(request, "own_table", content, status=422 if content["problem"] else 200)

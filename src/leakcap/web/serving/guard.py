@@ -32,7 +32,7 @@ __all__ = ["HEADERS", "MOST_BODY", "Guard", "Keys"]
 
 MOST_BODY = 512 * 1024
 _LARGER = {"/method/own": 4 * 1024 * 1024 + 8 * 1024}
-"""Pages that take more: an office's perturbation table, and the form around it."""
+"""Pages that take more: a perturbation table, 2 MiB for 750 counts at 256 keys, and the form around it."""
 _OPEN = ("/enter", "/static/")
 _SAFE = ("GET", "HEAD")
 _MOST_ENTRY = 4 * 1024
