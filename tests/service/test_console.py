@@ -117,7 +117,13 @@ def test_a_form_of_no_session_or_another_does_nothing(curator: Curator, ada: Bro
         for name, browser in others.items():
             stolen = others["ada" if name != "ada" else "udo"].token()
             for token in (None, "", "0" * 64, stolen):
-                fields = {"verdict": "approve", "reason": "x", "label": "x", "days": "1", "subject": "local:eve"}
+                fields = {
+                    "verdict": "approve",
+                    "reason": "x",
+                    "label": "x",
+                    "days": "1",
+                    "subject": "local:eve",
+                }
                 answer = browser.send(address, fields if token is None else {**fields, "form": token})
                 assert answer.status_code == 403, (name, address)
                 assert "another session" in answer.text
@@ -244,7 +250,11 @@ def test_an_answer_leaves_on_the_clock(tmp_path: Path) -> None:
 
 
 def test_sql_is_previewed_and_asked(curator: Curator, ada: Browser) -> None:
-    asked = {"how": "sql", "sql": "SELECT ward, COUNT(*) AS n\nFROM ward GROUP BY ward", "sql_epsilon": "0.25"}
+    asked = {
+        "how": "sql",
+        "sql": "SELECT ward, COUNT(*) AS n\nFROM ward GROUP BY ward",
+        "sql_epsilon": "0.25",
+    }
     page = ada.send("/datasets/ward/previews", {"form": ada.token(), **asked})
     assert "count by ward" in page.text
     answer = ada.send("/datasets/ward/releases", ada.form(page, "/datasets/ward/releases"))

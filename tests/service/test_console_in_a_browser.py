@@ -126,7 +126,9 @@ def watch(page: Page) -> list[str]:
 
     page.on("console", said)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda r: None if "127.0.0.1" in r.url or r.url[:5] == "data:" else faults.append(r.url))
+    page.on(
+        "request", lambda r: None if "127.0.0.1" in r.url or r.url[:5] == "data:" else faults.append(r.url)
+    )
     return faults
 
 

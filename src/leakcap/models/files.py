@@ -12,12 +12,13 @@ Each kind has fields of its own, and any other is refused. Paths start at the fi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from leakcap.errors import InvalidQuery
 from leakcap.ledger import Edition
@@ -28,12 +29,12 @@ from leakcap.models.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from leakcap.models.output import RidgeRegression
 from leakcap.models.svm import LinearSVC
 from leakcap.models.tree import PrivateDecisionTree
-from leakcap.policy.validation import read_checked
+from leakcap.policy.validation import complaints, read_checked
 from leakcap.release import Policy
 from leakcap.release.planning.queries import locations
 from leakcap.release.results.publication import Publication
 
-__all__ = ["Lecture", "ModelFile", "load_model"]
+__all__ = ["Descent", "Lecture", "ModelFile", "asked_fit", "load_model"]
 
 Model = (
     LinearRegression
@@ -186,6 +187,19 @@ class Lecture(_Fit):
 
 Kind = Linear | Ridge | Logistic | SupportVectors | Tree | Descent | Lecture
 Fit = Annotated[Kind, Field(discriminator="kind")]
+_FIT: TypeAdapter[Kind] = TypeAdapter(Fit)
+
+
+def asked_fit(content: Mapping[str, Any]) -> Kind:
+    """A fit from the fields of a model file's `model`. Raises `InvalidQuery`, one line per broken rule.
+
+    >>> asked_fit({"kind": "ridge", "target": "cost", "features": ["age"], "epsilon": 1.0}).kind
+    'ridge'
+    """
+    try:
+        return _FIT.validate_python(dict(content))
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, "model")) from None
 
 
 def _keys(policy: Policy, target: str) -> tuple[Any, ...] | None:

@@ -18,6 +18,7 @@ from leakcap.service.api.job_routes import job_routes
 from leakcap.service.api.owner_routes import owner_routes
 from leakcap.service.api.rates import Rates
 from leakcap.service.api.refusing import PROBLEMS, refusals
+from leakcap.service.api.work_routes import work_routes
 from leakcap.service.console.application import with_console
 from leakcap.service.engine.calling import EngineFailed
 from leakcap.web.serving.settings import is_loopback
@@ -74,7 +75,7 @@ def _routes(curator: Curator) -> FastAPI:
     )
     refusals(app)
 
-    for made in (identity_routes, dataset_routes, job_routes, owner_routes):
+    for made in (identity_routes, dataset_routes, work_routes, job_routes, owner_routes):
         app.include_router(made(curator))
     _monitored(app, curator)
     return app

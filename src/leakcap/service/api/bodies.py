@@ -114,6 +114,23 @@ class GrantBody(_Body):
 
 
 class FitBody(_Body):
-    """A model, with the fields of a file that `leakcap fit` reads, but for policy, data and ledger."""
+    """A model, with the fields that `model` has in a file for `leakcap fit`."""
 
     model: dict[str, Any]
+    fresh: bool = False
+
+
+class TablesBody(BaseModel):
+    """Tables, with the fields of a file for `leakcap tables` but for policy, data and ledger; with `choose`
+    only so many of them, chosen by a private score."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+
+    tables: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1000)]
+    choose: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    fresh: bool = False
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What was given, for the engine."""
+        return {name: value for name, value in self.model_dump().items() if value not in (None, False)}

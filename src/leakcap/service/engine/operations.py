@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.ledger import Request
-from leakcap.ledger.chain import text_hash
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, preview, query_from
 from leakcap.release.sql.select import SelectStatement, StatementTerms, select_statement
@@ -22,51 +19,19 @@ from leakcap.report.records.base import CapRecord
 from leakcap.report.records.custody import LedgerAnchorRecord
 from leakcap.report.records.ledger import AccountRecord, BudgetRecord, EntryRecord, VerifyRecord
 from leakcap.report.records.previews import PreviewRecord
-from leakcap.service.configuration import DataSource
-from leakcap.service.engine.tables import OpenTables, governing
+from leakcap.service.engine.call import EngineCall
+from leakcap.service.engine.larger import fitted, tabled
+from leakcap.service.engine.tables import governing
 from leakcap.statement import statement_of
 from leakcap.wire import answer_on_wire
 
 T = TypeVar("T")
 
-__all__ = ["OPERATIONS", "EngineCall", "Operation", "public_policy"]
+__all__ = ["OPERATIONS", "Operation", "public_policy"]
 
 _TERMS = ("epsilon", "rho", "error", "delta", "weights", "objective", "noise")
 _MOST_QUERIES = 1000
 _MOST_SQL = 20_000
-
-
-@dataclass(frozen=True)
-class EngineCall:
-    """One call: of which data set, for whom, what, and under which request's number."""
-
-    operation: str
-    dataset: str
-    analyst: str
-    body: Mapping[str, Any]
-    request: str = ""
-    tables: OpenTables | None = None
-    source: DataSource | None = None
-
-    def asked(self, ask: Callable[[PrivateTable], T]) -> T:
-        """What is asked of the table."""
-        assert self.tables is not None
-        return self.tables.asked(self.dataset, self.analyst, ask)
-
-    @property
-    def paid_once(self) -> Request | None:
-        """The request as the ledger knows it; None where it has no number."""
-        if not self.request:
-            return None
-        body = {name: value for name, value in self.body.items() if name != "minimal"}
-        asked = json.dumps({"operation": self.operation, "body": body}, sort_keys=True)
-        return Request(self.request, text_hash(asked))
-
-    @property
-    def where(self) -> DataSource:
-        """Where policy, data and ledger are."""
-        assert self.source is not None
-        return self.source
 
 
 Operation: TypeAlias = Callable[[EngineCall], dict[str, Any]]
@@ -240,6 +205,8 @@ def amended(call: EngineCall) -> dict[str, Any]:
 
 
 OPERATIONS: Mapping[str, Operation] = {
+    "fit": fitted,
+    "tables": tabled,
     "amend": amended,
     "anchor": anchor,
     "budget": budget,

@@ -18,8 +18,9 @@ from typing import Any
 
 from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.service.configuration import Configuration
+from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.messages import receive, send
-from leakcap.service.engine.operations import OPERATIONS, EngineCall
+from leakcap.service.engine.operations import OPERATIONS
 from leakcap.service.engine.tables import OpenTables
 from leakcap.wire import as_problem
 

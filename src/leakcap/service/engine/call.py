@@ -1,0 +1,51 @@
+"""One call of the engine: of which data set, for whom, what, and under which request's number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from leakcap.ledger import Request
+from leakcap.ledger.chain import text_hash
+from leakcap.release import PrivateTable
+from leakcap.service.configuration import DataSource
+from leakcap.service.engine.tables import OpenTables
+
+__all__ = ["EngineCall"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class EngineCall:
+    """One call: of which data set, for whom, what, and under which request's number."""
+
+    operation: str
+    dataset: str
+    analyst: str
+    body: Mapping[str, Any]
+    request: str = ""
+    tables: OpenTables | None = None
+    source: DataSource | None = None
+
+    def asked(self, ask: Callable[[PrivateTable], T]) -> T:
+        """What is asked of the table."""
+        assert self.tables is not None
+        return self.tables.asked(self.dataset, self.analyst, ask)
+
+    @property
+    def paid_once(self) -> Request | None:
+        """The request as the ledger knows it; None where it has no number."""
+        if not self.request:
+            return None
+        body = {name: value for name, value in self.body.items() if name != "minimal"}
+        asked = json.dumps({"operation": self.operation, "body": body}, sort_keys=True)
+        return Request(self.request, text_hash(asked))
+
+    @property
+    def where(self) -> DataSource:
+        """Where policy, data and ledger are."""
+        assert self.source is not None
+        return self.source

@@ -1,0 +1,89 @@
+"""Models and tables: what takes long, and is done as a job.
+
+A synthetic file needs no operation of its own: whoever has the record of released tables makes files of it,
+for free (`leakcap synthesize --from`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from leakcap.errors import InvalidQuery
+from leakcap.models.files import Descent, asked_fit
+from leakcap.models.summary import summary_of
+from leakcap.policy.validation import complaints
+from leakcap.release import PrivateTable, exposure_so_far
+from leakcap.report.records.base import CapRecord
+from leakcap.report.records.releases import FittedRecord
+from leakcap.report.records.tables import TablesRecord
+from leakcap.service.engine.call import EngineCall
+from leakcap.statement import Statement, statement_of
+from leakcap.synthesis.choosing import release_chosen_tables
+from leakcap.tables.answer import ReleasedTables
+from leakcap.tables.question import TablesQuestion
+from leakcap.tables.release import release_tables
+
+__all__ = ["fitted", "tabled"]
+
+
+def fitted(call: EngineCall) -> dict[str, Any]:
+    """A model whose fit is a private release."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        content = call.body.get("model")
+        if not isinstance(content, Mapping):
+            raise InvalidQuery("`model` must be an object with the fields of a model file.")
+        asked = asked_fit(content)
+        if isinstance(asked, Descent):
+            raise InvalidQuery(
+                "A curator does not fit by gradient descent, whose steps need a file of their own. Take "
+                "`linear`, `ridge`, `logistic`, `svm` or `tree`. Nothing was spent."
+            )
+        model: Any = asked.model(table.policy, call.analyst)
+        fresh = call.body.get("fresh") is True
+        model.fit_table(table, **asked.columns(), fresh=fresh, request=call.paid_once)
+        summary = summary_of(model, asked.features, neighbours=table.policy.neighbours, delta=None)
+        return {
+            "dataset": call.dataset,
+            "answers": [{"entry": summary.entry, "repeated": summary.repeated}],
+            "fit": FittedRecord.of(summary).to_dict(),
+            "caps": [CapRecord.of(one).to_dict() for one in table.ledger.balances()],
+        }
+
+    return call.asked(ask)
+
+
+def tabled(call: EngineCall) -> dict[str, Any]:
+    """Tables that share one charge; with `choose` only so many of them, chosen by a private score."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        fields = {name: one for name, one in call.body.items() if name not in ("choose", "fresh")}
+        try:
+            question = TablesQuestion.model_validate(fields)
+        except ValidationError as error:
+            raise InvalidQuery(complaints(error, "tables")) from None
+        fresh, choose = call.body.get("fresh") is True, call.body.get("choose")
+        found: ReleasedTables
+        if choose is None:
+            found = release_tables(table, question, fresh=fresh, request=call.paid_once)
+        elif isinstance(choose, int) and not isinstance(choose, bool) and choose > 0:
+            found = release_chosen_tables(table, question, choose, fresh=fresh, request=call.paid_once)
+        else:
+            raise InvalidQuery("`choose` of `tables` must be a whole number from 1.")
+        record = TablesRecord.of(found, _told(table, call.analyst), table.budget(), source=table.named)
+        return {
+            "dataset": call.dataset,
+            "answers": [{"entry": found.entry, "repeated": found.repeated}],
+            "tables": record.to_dict(),
+        }
+
+    return call.asked(ask)
+
+
+def _told(table: PrivateTable, analyst: str) -> Statement:
+    """What this analyst was told so far."""
+    own = [one for one in table.ledger.entries() if one.analyst == analyst]
+    return statement_of(exposure_so_far(own, table.policy))

@@ -1,0 +1,132 @@
+"""Models and tables as jobs, done by the process for jobs, and approved where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from leakcap.service.api.curator import Curator
+from leakcap.service.running.jobs import work
+from service.direct import curator_in
+from service.test_api import COUNT, ask, client_of, signed_in, spent
+
+FIT = {"model": {"kind": "tree", "features": ["age"], "target": "ward", "epsilon": 1.0}}
+TABLES = {"tables": [{"columns": ["ward"]}], "rho": 0.05}
+APPROVAL = "[data.ward.approval]\nabove_epsilon = 0.6\napprovers = 2\n"
+
+
+@pytest.fixture
+def curator(tmp_path: Path) -> Iterator[Curator]:
+    found = curator_in(tmp_path)
+    with (tmp_path / "policy.toml").open("a") as policy:
+        policy.write("delta = 1e-6\n")  # the noise of tables is Gaussian
+    yield found
+    found.store.close()
+
+
+def worked(curator: Curator, jobs: int = 1) -> None:
+    """So many jobs are done, here."""
+    left = iter([True] * jobs)
+    work(curator.store, curator.engine, curator.configuration, going=lambda: next(left, False))
+
+
+def asked_for(web: TestClient, who: dict[str, str], what: str, body: Any, key: str = "k1") -> Any:
+    told = web.post(f"/v1/datasets/ward/{what}", json=body, headers={**who, "idempotency-key": key})
+    assert told.status_code == 202, told.text
+    return told.json()
+
+
+@pytest.mark.parametrize(("what", "body", "part"), [("fits", FIT, "fit"), ("tables", TABLES, "tables")])
+def test_it_is_done_once_and_its_answer_is_free(
+    curator: Curator, what: str, body: dict[str, Any], part: str
+) -> None:
+    web = client_of(curator)
+    ada = signed_in(web, "ada")
+    job = asked_for(web, ada, what, body)
+    assert asked_for(web, ada, what, body)["id"] == job["id"]
+    assert web.get(f"/v1/jobs/{job['id']}/answer", headers=ada).status_code == 409
+    worked(curator)
+    told = web.get(f"/v1/jobs/{job['id']}", headers=ada).json()
+    assert (told["state"], told["problem"]) == ("done", None)
+    assert len(told["entries"]) == 1
+    before = spent(curator)
+    assert before > 0
+    first, again = (web.get(f"/v1/jobs/{job['id']}/answer", headers=ada).json() for _ in range(2))
+    assert first[part] == again[part]
+    assert spent(curator) == before
+
+
+def test_what_cannot_be_asked_fails_with_its_reason(curator: Curator) -> None:
+    web = client_of(curator)
+    ada = signed_in(web, "ada")
+    job = asked_for(web, ada, "fits", {"model": {**FIT["model"], "epsilon": 100.0}})
+    other = asked_for(web, ada, "fits", {"model": {"kind": "descent"}}, key="k2")
+    worked(curator, 2)
+    found = [web.get(f"/v1/jobs/{one['id']}", headers=ada).json() for one in (job, other)]
+    assert [one["state"] for one in found] == ["failed", "failed"]
+    assert found[0]["problem"]["type"] == "urn:leakcap:problem:budget-exceeded"
+    assert spent(curator) == 0.0
+
+
+def test_a_cancelled_job_is_not_done(curator: Curator) -> None:
+    web = client_of(curator)
+    ada = signed_in(web, "ada")
+    job = asked_for(web, ada, "tables", TABLES)
+    assert web.delete(f"/v1/jobs/{job['id']}", headers=ada).json()["state"] == "cancelled"
+    worked(curator)
+    assert spent(curator) == 0.0
+
+
+def test_others_do_not_see_the_answer(curator: Curator) -> None:
+    """Neither another analyst nor the owner, who sees that it was asked."""
+    web = client_of(curator)
+    ada, ben, olga = (signed_in(web, name) for name in ("ada", "ben", "olga"))
+    job = asked_for(web, ada, "tables", TABLES)
+    worked(curator)
+    assert web.get(f"/v1/jobs/{job['id']}", headers=ben).status_code == 404
+    assert "entries" not in web.get(f"/v1/jobs/{job['id']}", headers=olga).json()
+    for who in (ben, olga):
+        assert web.get(f"/v1/jobs/{job['id']}/answer", headers=who).status_code in (403, 404)
+
+
+def test_two_people_approve_and_none_of_them_asked(tmp_path: Path) -> None:
+    curator = curator_in(tmp_path, more=APPROVAL)
+    for name in ("ben", "olga", "ada"):
+        curator.store.grants.give(f"local:{name}", "approver", "ward", by="test")
+    web = client_of(curator)
+    ada, ben, olga = (signed_in(web, name) for name in ("ada", "ben", "olga"))
+    assert ask(web, ada, "small").status_code == 200
+    told = ask(web, ada, "large", {"queries": [{**COUNT["queries"][0], "epsilon": 1.0}]})
+    assert (told.status_code, told.json()["state"]) == (202, "awaiting approval")
+    place = f"/v1/approvals/{told.json()['id']}"
+    agreed = {"verdict": "approve"}
+    assert web.post(place, json=agreed, headers=ada).status_code in (403, 404, 409)
+    assert web.post(place, json=agreed, headers=ben).json()["state"] == "awaiting approval"
+    assert web.post(place, json=agreed, headers=ben).status_code in (403, 409)
+    worked(curator)
+    assert spent(curator) == 0.5  # one person's approval, however often, lets nothing run
+    assert web.post(place, json=agreed, headers=olga).json()["state"] == "queued"
+    worked(curator)
+    assert spent(curator) == 1.5
+    assert web.get(f"/v1/jobs/{told.json()['id']}/answer", headers=ada).json()["answers"][0]["values"]
+    curator.store.close()
+
+
+def test_a_refusal_says_why(tmp_path: Path) -> None:
+    curator = curator_in(tmp_path, more=APPROVAL)
+    curator.store.grants.give("local:olga", "approver", "ward", by="test")
+    web = client_of(curator)
+    ada, olga = signed_in(web, "ada"), signed_in(web, "olga")
+    job = asked_for(web, ada, "tables", TABLES)
+    priced = web.get(f"/v1/approvals/{job['id']}/preview", headers=olga)
+    assert priced.status_code in (200, 422)
+    given = {"verdict": "refuse", "reason": "too much for one table"}
+    assert web.post(f"/v1/approvals/{job['id']}", json=given, headers=olga).json()["state"] == "refused"
+    assert "too much for one table" in web.get(f"/v1/jobs/{job['id']}", headers=ada).text
+    worked(curator)
+    assert spent(curator) == 0.0
+    curator.store.close()
