@@ -165,6 +165,11 @@ class _Commands(LazyGroup):
             "Where a question stands that had to be approved; once it is done, its answer, which costs "
             "nothing more.",
         ),
+        "mcp": Home(
+            "leakcap.cli.agents",
+            "mcp",
+            "Serve a curator to a software agent: the Model Context Protocol over standard input and output.",
+        ),
         "serve": Home(
             "leakcap.cli.serve",
             "serve",
