@@ -18,7 +18,8 @@
 | `ssh …` | read by `ssh -G`: no other machine is asked |
 | `make target` | read by `make -n` in the repository: the target is there |
 
-A page may say `<!-- needs: postgresql -->` or `<!-- needs: spark -->`, which are servers, and
+A page may say `<!-- needs: postgresql -->`, `<!-- needs: spark -->` or `<!-- needs: curator -->`, which are
+servers, and
 `<!-- needs: process -->`, one of its own. A page that needs Spark has one too, and so has each of its
 commands, since a process has one kind of Spark session.
 """

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import ipaddress
 import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Any
 
 import anyio
 import pytest
-import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -25,29 +22,11 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 import leakcap as lc
 from client.in_process import curator_in, token_of
+from client.serving import served
 from leakcap.client import NoAnswer
-from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
 
 pytestmark = pytest.mark.slow
-
-
-@contextlib.contextmanager
-def served(curator: Curator, **more: Any) -> Iterator[int]:
-    """The curator on a free port of this machine."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_curator(curator), log_level="error", **more))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20.0
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.02)
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join(20.0)
-        listener.close()
 
 
 @pytest.fixture

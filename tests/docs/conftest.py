@@ -72,3 +72,28 @@ def given(request: pytest.FixtureRequest) -> Callable[[set[str]], Given]:
         return {name: text for need in sorted(needed) for name, text in request.getfixturevalue(need).items()}
 
     return of
+
+
+@pytest.fixture
+def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
+    """What whoever asks a curator exports: its address, where tokens are kept, a password, and an agent's
+    token. It holds `ward`, and lets `ada` and the agent `robot` ask."""
+    from client.in_process import token_of
+    from client.serving import served
+    from service.direct import PASSWORD, curator_in
+
+    folder = tmp_path_factory.mktemp("curator")
+    own = '\n[caps.analysts."local:robot"]\nnats_per_person = 0.1\n'
+    approved = "approval = { above_epsilon = 2.0, approvers = 1 }\n"
+    found = curator_in(folder, more=approved, policy=own)
+    found.store.people.add("local:robot", by="docs", agent=True)
+    found.store.grants.give("local:robot", "analyst", "ward", by="docs")
+    with served(found) as port:
+        yield {
+            "LEAKCAP_SERVER": f"http://127.0.0.1:{port}",
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "PASSWORD": PASSWORD,
+            "AGENT_TOKEN": token_of(found, "robot"),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        }
+    found.store.close()

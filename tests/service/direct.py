@@ -53,7 +53,7 @@ class DirectEngine(EngineClient):
         return json.loads(json.dumps(told, allow_nan=False))
 
 
-def written(folder: Path, *, epsilon: float = 10.0, more: str = "", rows: int = 90) -> Path:
+def written(folder: Path, *, epsilon: float = 10.0, more: str = "", rows: int = 90, policy: str = "") -> Path:
     """A data set of `rows` people, its policy and a configuration, in a folder; the configuration's file."""
     table = {
         "id": list(range(rows)),
@@ -62,7 +62,7 @@ def written(folder: Path, *, epsilon: float = 10.0, more: str = "", rows: int = 
     }
     pyarrow.parquet.write_table(pyarrow.table(table), folder / "ward.parquet")
     (folder / "ward.parquet").chmod(0o600)
-    (folder / "policy.toml").write_text(POLICY % epsilon)
+    (folder / "policy.toml").write_text(POLICY % epsilon + policy)
     file = folder / "curator.toml"
     file.write_text(CURATOR + more)
     return file

@@ -16,7 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 import leakcap
-from leakcap.client.asked_by_agents import AgentTable, about_columns, paid_for, previewed, told_of
+from leakcap.client.asked_by_agents import AgentTable, about_columns, paid_for, preview_told, told_of
 from leakcap.client.connection import Connection
 from leakcap.errors import InvalidParameter, LeakcapError
 
@@ -94,7 +94,7 @@ class _Tools:
         table = self._table(dataset)
         price = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta, "noise": noise}
         asked = table.asked(sql, queries, price)
-        return _result(*previewed(asked.previews(table.policy), asked.queries))
+        return _result(*preview_told(asked.previews(table.policy), asked.queries))
 
     def ask(
         self,

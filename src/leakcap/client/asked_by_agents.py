@@ -18,7 +18,7 @@ from leakcap.report.records import CapRecord
 from leakcap.report.words.promises import protects
 from leakcap.report.words.wording import in_short
 
-__all__ = ["AgentQuestion", "AgentTable", "about_columns", "paid_for", "previewed", "told_of"]
+__all__ = ["AgentQuestion", "AgentTable", "about_columns", "paid_for", "preview_told", "told_of"]
 
 Told: TypeAlias = tuple[str, dict[str, Any]]
 """Short text, and the same as values."""
@@ -126,7 +126,7 @@ def paid_for(queries: Sequence[Query]) -> None:
             raise InvalidParameter(f"`epsilon` of `{query.name}` is missing: state what the answer may cost.")
 
 
-def previewed(found: Sequence[Preview], queries: Sequence[Query]) -> Told:
+def preview_told(found: Sequence[Preview], queries: Sequence[Query]) -> Told:
     """Prices and errors."""
     lines, listed = [], []
     for one, query in zip(found, queries, strict=True):
