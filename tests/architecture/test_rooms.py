@@ -117,7 +117,7 @@ SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("configuration", "requests", "store"),
         ("engine", "identity"),
         ("authorization",),
-        ("api",),
+        ("api", "console"),
         ("running",),
     ),
     "web": (("figures", "reading", "serving"), ("pages", "choosing", "channels", "releasing")),

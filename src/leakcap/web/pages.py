@@ -91,7 +91,7 @@ def template_text(name: str) -> str:
 
 
 def environment(load: Callable[[str], str]) -> Environment:
-    """Templates whose every value is escaped, with the filters that show numbers; `load` finds one by name."""
+    """Templates that escape every value, with the filters that show numbers; `load` finds one by name."""
     made = Environment(
         loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

@@ -26,27 +26,27 @@ def dataset_routes(curator: Curator) -> APIRouter:
     @routes.get("")
     def datasets(request: Request) -> dict[str, Any]:
         """The data sets in which one has a role."""
-        return {"datasets": verbs.listed(curator, curator.who(request))}
+        return {"datasets": verbs.list_datasets(curator, curator.who(request))}
 
     @routes.get("/{dataset}")
     def described(request: Request, dataset: str) -> dict[str, Any]:
         """The public part of the policy."""
-        return verbs.described(curator, curator.who(request), dataset)
+        return verbs.describe_dataset(curator, curator.who(request), dataset)
 
     @routes.get("/{dataset}/budget")
     def budget(request: Request, dataset: str) -> dict[str, Any]:
         """What all have spent and what is left, and one's own account and entries."""
-        return verbs.budget(curator, curator.who(request), dataset)
+        return verbs.see_budget(curator, curator.who(request), dataset)
 
     @routes.get("/{dataset}/statement")
     def statement(request: Request, dataset: str, everyone: bool = False) -> dict[str, Any]:
         """What was told so far: to oneself, or to all together."""
-        return verbs.stated(curator, curator.who(request), dataset, everyone=everyone)
+        return verbs.see_statement(curator, curator.who(request), dataset, everyone=everyone)
 
     @routes.post("/{dataset}/previews")
     def previews(request: Request, dataset: str, asked: AskBody) -> dict[str, Any]:
         """What questions would cost and tell; free."""
-        return verbs.previewed(curator, curator.who(request), dataset, asked)
+        return verbs.preview_questions(curator, curator.who(request), dataset, asked)
 
     @routes.post("/{dataset}/releases", responses={202: {"description": "A job: it waits, or works"}})
     def releases(
@@ -58,7 +58,7 @@ def dataset_routes(curator: Curator) -> APIRouter:
         """
         later = "respond-async" in prefer
         who = curator.who(request)
-        found = verbs.released(curator, who, dataset, asked, key=idempotency_key, later=later)
+        found = verbs.release_answers(curator, who, dataset, asked, key=idempotency_key, later=later)
         if isinstance(found, Job):
             return JSONResponse(told_of_job(found, own=True), 202, {"location": f"/v1/jobs/{found.id}"})
         return JSONResponse(found)

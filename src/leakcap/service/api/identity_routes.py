@@ -35,34 +35,34 @@ def identity_routes(curator: Curator) -> APIRouter:
     @routes.post("/session", status_code=201)
     def signed_in(request: Request, given: SignInBody) -> dict[str, Any]:
         """Sign in with name and password; the token is good for twelve hours."""
-        return _issued(verbs.session(curator, given, request.client.host if request.client else None))
+        return _issued(verbs.begin_session(curator, given, request.client.host if request.client else None))
 
     @routes.delete("/session", status_code=204)
     def signed_out(request: Request) -> Response:
         """End the session that this request came with."""
         text = request.headers.get("authorization", "").partition(" ")[2].strip()
-        verbs.sign_out(curator, curator.who(request), text)
+        verbs.end_session(curator, curator.who(request), text)
         return Response(status_code=204)
 
     @routes.get("/me")
     def me(request: Request) -> dict[str, Any]:
         """Who asks, and their roles."""
-        return verbs.oneself(curator, curator.who(request))
+        return verbs.tell_of_oneself(curator, curator.who(request))
 
     @routes.get("/tokens")
     def tokens(request: Request) -> dict[str, Any]:
         """One's own tokens, without their secrets."""
-        return {"tokens": verbs.tokens(curator, curator.who(request))}
+        return {"tokens": verbs.list_tokens(curator, curator.who(request))}
 
     @routes.post("/tokens", status_code=201)
     def issue(request: Request, given: NewTokenBody) -> dict[str, Any]:
         """A new token; its secret is shown this once."""
-        return _issued(verbs.issued(curator, curator.who(request), given))
+        return _issued(verbs.issue_token(curator, curator.who(request), given))
 
     @routes.delete("/tokens/{number}", status_code=204)
     def revoke(request: Request, number: str) -> Response:
         """End a token at once."""
-        verbs.revoke(curator, curator.who(request), number)
+        verbs.revoke_token(curator, curator.who(request), number)
         return Response(status_code=204)
 
     return routes

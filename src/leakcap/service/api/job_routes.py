@@ -31,23 +31,23 @@ def job_routes(curator: Curator) -> APIRouter:
     @routes.get("/jobs")
     def jobs(request: Request) -> dict[str, Any]:
         """One's own jobs, and those of the data sets that one looks after; the newest hundred of each."""
-        return {"jobs": verbs.listed(curator, curator.who(request))}
+        return {"jobs": verbs.list_jobs(curator, curator.who(request))}
 
     @routes.get("/jobs/{number}")
     def job(request: Request, number: str) -> dict[str, Any]:
         """One job; once it is done, ask again under its idempotency key for the answers."""
         principal = curator.who(request)
-        return verbs.shown(curator, principal, verbs.seen(curator, principal, number))
+        return verbs.tell_of_job(curator, principal, verbs.find_job(curator, principal, number))
 
     @routes.get("/jobs/{number}/answer")
     def answer(request: Request, number: str) -> dict[str, Any]:
         """What a job of one's own released, from the ledger; it costs nothing more."""
-        return verbs.answered(curator, curator.who(request), number)
+        return verbs.answer_of_job(curator, curator.who(request), number)
 
     @routes.delete("/jobs/{number}")
     def cancel(request: Request, number: str) -> dict[str, Any]:
         """End a job; what it has spent by then stays spent."""
-        return verbs.cancelled(curator, curator.who(request), number)
+        return verbs.cancel_job(curator, curator.who(request), number)
 
     @routes.get(
         "/jobs/{number}/events",
@@ -57,7 +57,7 @@ def job_routes(curator: Curator) -> APIRouter:
     async def events(request: Request, number: str) -> StreamingResponse:
         """The job as it goes on, as server-sent events, until it ends."""
         principal = await run_in_threadpool(curator.who, request)
-        await run_in_threadpool(verbs.seen, curator, principal, number)
+        await run_in_threadpool(verbs.find_job, curator, principal, number)
 
         async def stream() -> AsyncIterator[str]:
             last = ""
@@ -76,16 +76,16 @@ def job_routes(curator: Curator) -> APIRouter:
     @routes.get("/approvals")
     def approvals(request: Request) -> dict[str, Any]:
         """What awaits approval in the data sets that one approves of."""
-        return {"jobs": verbs.awaiting(curator, curator.who(request))}
+        return {"jobs": verbs.list_awaiting(curator, curator.who(request))}
 
     @routes.get("/approvals/{number}/preview")
     def priced(request: Request, number: str) -> dict[str, Any]:
         """What the question would cost and tell, as its asker sees it."""
-        return verbs.priced(curator, curator.who(request), number)
+        return verbs.price_of_job(curator, curator.who(request), number)
 
     @routes.post("/approvals/{number}")
     def decide(request: Request, number: str, given: DecisionBody) -> dict[str, Any]:
         """Approve or refuse."""
-        return verbs.decided(curator, curator.who(request), number, given.verdict, given.reason)
+        return verbs.decide_on_job(curator, curator.who(request), number, given.verdict, given.reason)
 
     return routes

@@ -26,72 +26,72 @@ def _datasets(routes: APIRouter, curator: Curator) -> None:
     @routes.post("/datasets/{dataset}/pause", status_code=204)
     def pause(request: Request, dataset: str, given: PauseBody) -> Response:
         """Nobody is answered until the data set is resumed."""
-        verbs.pause(curator, curator.who(request), dataset, given.reason)
+        verbs.pause_dataset(curator, curator.who(request), dataset, given.reason)
         return Response(status_code=204)
 
     @routes.post("/datasets/{dataset}/resume", status_code=204)
     def resume(request: Request, dataset: str) -> Response:
         """Questions are answered again."""
-        verbs.resume(curator, curator.who(request), dataset)
+        verbs.resume_dataset(curator, curator.who(request), dataset)
         return Response(status_code=204)
 
     @routes.post("/datasets/{dataset}/amend")
     def amend(request: Request, dataset: str, given: AmendmentBody) -> dict[str, Any]:
         """Another policy governs from here on; all that was spent counts against its caps."""
-        return verbs.amended(curator, curator.who(request), dataset, given)
+        return verbs.amend_policy(curator, curator.who(request), dataset, given)
 
     @routes.get("/datasets/{dataset}/ledger")
     def ledger(request: Request, dataset: str) -> dict[str, Any]:
         """Who asked what, what it cost, and what is left."""
-        return verbs.ledger(curator, curator.who(request), dataset)
+        return verbs.see_ledger(curator, curator.who(request), dataset)
 
     @routes.get("/datasets/{dataset}/ledger/verify")
     def verify(
         request: Request, dataset: str, anchor: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")] = None
     ) -> dict[str, Any]:
         """Walk the chain and compute each charge again; with an anchor that was kept elsewhere, find it."""
-        return verbs.verified(curator, curator.who(request), dataset, anchor)
+        return verbs.verify_ledger(curator, curator.who(request), dataset, anchor)
 
     @routes.get("/datasets/{dataset}/ledger/anchor")
     def anchor(request: Request, dataset: str) -> dict[str, Any]:
         """The chain's end, to be kept where nobody who runs the curator can write."""
-        return verbs.anchored(curator, curator.who(request), dataset)
+        return verbs.take_anchor(curator, curator.who(request), dataset)
 
     @routes.get("/datasets/{dataset}/grants")
     def grants(request: Request, dataset: str) -> dict[str, Any]:
         """Who has which role in a data set."""
-        return {"grants": people_verbs.granted(curator, curator.who(request), dataset)}
+        return {"grants": people_verbs.list_grants(curator, curator.who(request), dataset)}
 
 
 def _people(routes: APIRouter, curator: Curator) -> None:
     @routes.post("/grants", status_code=201)
     def give(request: Request, given: GrantBody) -> dict[str, Any]:
         """Give somebody a role."""
-        return people_verbs.give(curator, curator.who(request), given)
+        return people_verbs.give_role(curator, curator.who(request), given)
 
     @routes.post("/grants/take", status_code=204)
     def take(request: Request, given: GrantBody) -> Response:
         """Take a role away."""
-        people_verbs.take(curator, curator.who(request), given)
+        people_verbs.take_role(curator, curator.who(request), given)
         return Response(status_code=204)
 
     @routes.get("/people")
     def people(request: Request) -> dict[str, Any]:
         """Who is known."""
-        return {"people": people_verbs.listed(curator, curator.who(request))}
+        return {"people": people_verbs.list_people(curator, curator.who(request))}
 
     @routes.post("/people", status_code=201)
     def add(request: Request, given: NewPersonBody) -> dict[str, Any]:
         """Make somebody known; with a password where it is a local account."""
-        return people_verbs.add(curator, curator.who(request), given)
+        return people_verbs.add_person(curator, curator.who(request), given)
 
     @routes.delete("/people/{subject}", status_code=204)
     def remove(request: Request, subject: str) -> Response:
         """Take away a person's password, tokens and roles, for good."""
-        people_verbs.remove(curator, curator.who(request), subject)
+        people_verbs.remove_person(curator, curator.who(request), subject)
         return Response(status_code=204)
 
     @routes.get("/acts")
     def acts(request: Request, after: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
         """The log of administrative acts, a thousand at a time, with the checked end of its chain."""
-        return verbs.acts(curator, curator.who(request), after=after)
+        return verbs.see_acts(curator, curator.who(request), after=after)

@@ -22,7 +22,7 @@ routes = APIRouter()
 
 
 @routes.get("/answers")
-def answers(visit: Visit) -> Response:
+def answers_page(visit: Visit) -> Response:
     """One's own entries in each ledger, and what they tell together."""
     require_page(visit.curator, visit.principal, "/answers")
     names = datasets_for(visit.curator, visit.principal, Action.SEE_OWN_STATEMENT)
@@ -30,18 +30,18 @@ def answers(visit: Visit) -> Response:
 
 
 @routes.get("/budgets")
-def budgets(visit: Visit) -> Response:
+def budgets_page(visit: Visit) -> Response:
     """What is left of each data set."""
     require_page(visit.curator, visit.principal, "/budgets")
     names = datasets_for(visit.curator, visit.principal, Action.SEE_BUDGET)
-    found = [(name, accounts(verbs.budget(visit.curator, visit.principal, name))) for name in names]
+    found = [(name, accounts(verbs.see_budget(visit.curator, visit.principal, name))) for name in names]
     return visit.page("budgets", {"budgets": found})
 
 
 def _told(visit: Visitor, dataset: str) -> dict[str, Any]:
-    entries = verbs.budget(visit.curator, visit.principal, dataset)["entries"]
+    entries = verbs.see_budget(visit.curator, visit.principal, dataset)["entries"]
     try:
-        stated = verbs.stated(visit.curator, visit.principal, dataset) if entries else None
+        stated = verbs.see_statement(visit.curator, visit.principal, dataset) if entries else None
     except InvalidQuery:
         stated = None
     lines = () if stated is None else StatementRecord.model_validate_json(json.dumps(stated)).lines

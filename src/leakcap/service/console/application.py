@@ -25,7 +25,7 @@ from leakcap.service.console import (
     people,
     tokens,
 )
-from leakcap.service.console.drawing import Drawing, own_static
+from leakcap.service.console.drawing import PageDrawing, own_static
 from leakcap.service.console.visiting import Console, console_of
 from leakcap.service.engine.calling import EngineFailed
 from leakcap.service.identity.principal import Unauthenticated
@@ -53,7 +53,7 @@ def with_console(api: ASGIApp, curator: Curator) -> ASGIApp:
 def console_app(curator: Curator) -> FastAPI:
     """The pages alone."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    app.state.console = Console(curator, Drawing())
+    app.state.console = Console(curator, PageDrawing())
     for room in ROOMS:
         app.include_router(room.routes)
 

@@ -39,19 +39,19 @@ _TERMS = ("epsilon", "rho", "error")
 
 
 @routes.get("/datasets/{dataset}/ask")
-def form(visit: Visit, dataset: str) -> Response:
+def ask_page(visit: Visit, dataset: str) -> Response:
     """The form, empty."""
     visit.curator.allow(visit.principal, Action.PREVIEW, dataset)
     return _page(visit, dataset)
 
 
 @routes.post("/datasets/{dataset}/previews")
-def preview(sent: Sent, dataset: str) -> Response:
+def preview_form(sent: Sent, dataset: str) -> Response:
     """What the question would cost and tell; free."""
     sent.curator.allow(sent.principal, Action.PREVIEW, dataset)
     try:
         asked = _asked(sent.fields)
-        told = verbs.previewed(sent.curator, sent.principal, dataset, asked)
+        told = verbs.preview_questions(sent.curator, sent.principal, dataset, asked)
     except LeakcapError as error:
         problem = as_problem(error)
         return _page(sent, dataset, problem=str(problem["detail"]), status=int(problem["status"]))
@@ -59,11 +59,11 @@ def preview(sent: Sent, dataset: str) -> Response:
 
 
 @routes.post("/datasets/{dataset}/releases")
-def release(sent: Sent, dataset: str) -> Response:
+def release_form(sent: Sent, dataset: str) -> Response:
     """The answer to a question that was previewed; as a file where `as` says so."""
     fields = sent.fields
     sent.curator.allow(sent.principal, Action.RELEASE, dataset)
-    policy = verbs.described(sent.curator, sent.principal, dataset)["policy"]
+    policy = verbs.describe_dataset(sent.curator, sent.principal, dataset)["policy"]
     key, text = fields.get("key", ""), fields.get("asked", "")
     if not same(fields.get("seal", ""), seal(sent.session, dataset, key, text, digest_of(policy))):
         raise InvalidQuery(
@@ -71,7 +71,7 @@ def release(sent: Sent, dataset: str) -> Response:
             "Preview it again."
         )
     asked = body_of(AskBody, json.loads(text))
-    found = verbs.released(sent.curator, sent.principal, dataset, asked, key=key)
+    found = verbs.release_answers(sent.curator, sent.principal, dataset, asked, key=key)
     if isinstance(found, Job):
         return RedirectResponse(f"/jobs/{found.id}", 303)
     if fields.get("as"):
@@ -118,7 +118,7 @@ def _page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    told = verbs.described(visit.curator, visit.principal, dataset)
+    told = verbs.describe_dataset(visit.curator, visit.principal, dataset)
     policy = load_policy(told["policy"])
     fields = visit.fields
     content: dict[str, Any] = {

@@ -25,47 +25,47 @@ _MOST = 200
 
 
 @routes.get("/audit")
-def overview(visit: Visit) -> Response:
+def audits_page(visit: Visit) -> Response:
     """The data sets whose ledgers one audits; to administrators the whole log of acts."""
     require_page(visit.curator, visit.principal, "/audit")
     grants = visit.curator.grants(visit.principal)
     everywhere = permitted(visit.principal, grants, Action.SEE_ACTS)
     content = {
         "datasets": datasets_for(visit.curator, visit.principal, Action.SEE_LEDGER),
-        "acts": verbs.acts(visit.curator, visit.principal) if everywhere else None,
+        "acts": verbs.see_acts(visit.curator, visit.principal) if everywhere else None,
     }
     return visit.page("audit", content)
 
 
 @routes.get("/audit/{dataset}")
-def one(visit: Visit, dataset: str) -> Response:
+def ledger_page(visit: Visit, dataset: str) -> Response:
     """One ledger, with the acts that concern its data set."""
     return _page(visit, dataset)
 
 
 @routes.post("/audit/{dataset}/verify")
-def verify(sent: Sent, dataset: str) -> Response:
+def verify_form(sent: Sent, dataset: str) -> Response:
     """Walk the chain; with an anchor, find it."""
     anchor = sent.fields.text("anchor").lower()
     if anchor and not _ANCHOR.fullmatch(anchor):
         raise InvalidParameter("`anchor` must be the 64 hexadecimal digits of an anchor's `head`.")
-    return _page(sent, dataset, verbs.verified(sent.curator, sent.principal, dataset, anchor or None))
+    return _page(sent, dataset, verbs.verify_ledger(sent.curator, sent.principal, dataset, anchor or None))
 
 
 @routes.get("/audit/{dataset}/anchor.json")
-def anchor(visit: Visit, dataset: str) -> Response:
+def anchor_file(visit: Visit, dataset: str) -> Response:
     """The chain's end, to be kept elsewhere."""
-    return _file(verbs.anchored(visit.curator, visit.principal, dataset), f"{dataset}-anchor.json")
+    return _file(verbs.take_anchor(visit.curator, visit.principal, dataset), f"{dataset}-anchor.json")
 
 
 @routes.get("/audit/{dataset}/ledger.json")
-def ledger(visit: Visit, dataset: str) -> Response:
+def ledger_file(visit: Visit, dataset: str) -> Response:
     """All that the ledger tells, as a file."""
-    return _file(verbs.ledger(visit.curator, visit.principal, dataset), f"{dataset}-ledger.json")
+    return _file(verbs.see_ledger(visit.curator, visit.principal, dataset), f"{dataset}-ledger.json")
 
 
 def _page(visit: Visitor, dataset: str, verified: dict[str, Any] | None = None) -> Response:
-    told = verbs.ledger(visit.curator, visit.principal, dataset)
+    told = verbs.see_ledger(visit.curator, visit.principal, dataset)
     stated = told.get("so_far")
     lines = () if not stated else StatementRecord.model_validate_json(json.dumps(stated)).lines
     entries = told["entries"][::-1]
@@ -77,7 +77,7 @@ def _page(visit: Visitor, dataset: str, verified: dict[str, Any] | None = None) 
         "accounts": [(one["scope"], one["name"], account_rows(one["caps"])) for one in told["accounts"]],
         "lines": lines,
         "verified": verified,
-        "acts": verbs.acts(visit.curator, visit.principal, dataset),
+        "acts": verbs.see_acts(visit.curator, visit.principal, dataset),
     }
     return visit.page("audit_dataset", content)
 

@@ -26,17 +26,17 @@ _CHECKED = "Who asks has signed in: caps on an analyst bound what that person wa
 
 
 @routes.get("/")
-def listed(visit: Visit) -> Response:
+def datasets_page(visit: Visit) -> Response:
     """The data sets in which one has a role."""
     require_page(visit.curator, visit.principal, "/")
-    return visit.page("datasets", {"datasets": verbs.listed(visit.curator, visit.principal)})
+    return visit.page("datasets", {"datasets": verbs.list_datasets(visit.curator, visit.principal)})
 
 
 @routes.get("/datasets/{dataset}")
-def one(visit: Visit, dataset: str) -> Response:
+def dataset_page(visit: Visit, dataset: str) -> Response:
     """One data set."""
-    told = verbs.described(visit.curator, visit.principal, dataset)
-    budget = verbs.budget(visit.curator, visit.principal, dataset)
+    told = verbs.describe_dataset(visit.curator, visit.principal, dataset)
+    budget = verbs.see_budget(visit.curator, visit.principal, dataset)
     policy = load_policy(told["policy"])
     content: dict[str, Any] = {
         "dataset": dataset,
@@ -55,17 +55,17 @@ def one(visit: Visit, dataset: str) -> Response:
 
 
 @routes.post("/datasets/{dataset}/pause")
-def pause(sent: Sent, dataset: str) -> Response:
+def pause_form(sent: Sent, dataset: str) -> Response:
     """Nobody is answered until the data set is resumed."""
     given = body_of(PauseBody, {"reason": sent.fields.text("reason")})
-    owning.pause(sent.curator, sent.principal, dataset, given.reason)
+    owning.pause_dataset(sent.curator, sent.principal, dataset, given.reason)
     return RedirectResponse(f"/datasets/{dataset}", 303)
 
 
 @routes.post("/datasets/{dataset}/resume")
-def resume(sent: Sent, dataset: str) -> Response:
+def resume_form(sent: Sent, dataset: str) -> Response:
     """Questions are answered again."""
-    owning.resume(sent.curator, sent.principal, dataset)
+    owning.resume_dataset(sent.curator, sent.principal, dataset)
     return RedirectResponse(f"/datasets/{dataset}", 303)
 
 

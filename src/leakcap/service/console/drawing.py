@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from leakcap import __version__
-from leakcap.service.console.wording import asked_words, day_and_time
+from leakcap.service.console.wording import day_and_time, question_words
 from leakcap.web.pages import environment, static_file, template_text
 
-__all__ = ["Drawing", "own_static"]
+__all__ = ["PageDrawing", "own_static"]
 
 _STATIC = {
     "console.css": "text/css; charset=utf-8",
@@ -36,12 +36,12 @@ def _load(name: str) -> str:
 @cache
 def _made() -> Environment:
     found = environment(_load)
-    found.filters |= {"moment": day_and_time, "asked": asked_words}
+    found.filters |= {"moment": day_and_time, "asked": question_words}
     return found
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PageDrawing:
     """Draws pages from templates."""
 
     _environment: Environment = field(default_factory=_made)

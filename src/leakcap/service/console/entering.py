@@ -19,19 +19,19 @@ routes = APIRouter()
 
 
 @routes.get("/sign-in")
-def entrance(request: Request) -> Response:
+def entrance_page(request: Request) -> Response:
     """Where one signs in."""
     return _entrance(console_of(request), {"to": _within(request.query_params.get("to", ""))})
 
 
 @routes.post("/sign-in")
-def enter(request: Request, fields: Form) -> Response:
+def enter_form(request: Request, fields: Form) -> Response:
     """Sign in with name and password."""
     console = console_of(request)
     to, name = _within(fields.text("to")), fields.text("name")
     try:
         given = body_of(SignInBody, {"name": name, "password": fields.get("password", "")})
-        issued = verbs.session(console.curator, given, request.client.host if request.client else None)
+        issued = verbs.begin_session(console.curator, given, request.client.host if request.client else None)
     except LeakcapError as error:
         problem = as_problem(error)
         wrong = "Name or password is wrong." if problem["status"] == 401 else str(problem["detail"])
@@ -42,9 +42,9 @@ def enter(request: Request, fields: Form) -> Response:
 
 
 @routes.post("/sign-out")
-def leave(sent: Sent) -> Response:
+def leave_form(sent: Sent) -> Response:
     """End the session."""
-    verbs.sign_out(sent.curator, sent.principal, sent.session)
+    verbs.end_session(sent.curator, sent.principal, sent.session)
     answer = RedirectResponse("/sign-in", 303)
     drop_cookie(answer, sent.curator.configuration)
     return answer

@@ -51,7 +51,7 @@ def read_fields(body: bytes) -> Fields:
 
 
 def body_of(kind: type[B], content: dict[str, object]) -> B:
-    """What `/v1` would be sent, checked by the same rules. Raises `InvalidParameter` for the first broken one.
+    """What `/v1` would be sent, checked by the same rules. `InvalidParameter` says the first broken one.
 
     >>> from leakcap.service.api.bodies import PauseBody
     >>> body_of(PauseBody, {"reason": ""})

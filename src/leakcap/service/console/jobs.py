@@ -25,19 +25,21 @@ routes = APIRouter()
 
 
 @routes.get("/jobs")
-def listed(visit: Visit) -> Response:
+def jobs_page(visit: Visit) -> Response:
     """One's own jobs, and those of data sets that one looks after."""
     require_page(visit.curator, visit.principal, "/jobs")
-    return visit.page("jobs", {"jobs": verbs.listed(visit.curator, visit.principal)})
+    return visit.page("jobs", {"jobs": verbs.list_jobs(visit.curator, visit.principal)})
 
 
 @routes.get("/jobs/{number}")
-def one(visit: Visit, number: str) -> Response:
+def job_page(visit: Visit, number: str) -> Response:
     """One job, with its answer to who asked."""
-    job = verbs.shown(visit.curator, visit.principal, verbs.seen(visit.curator, visit.principal, number))
+    job = verbs.tell_of_job(
+        visit.curator, visit.principal, verbs.find_job(visit.curator, visit.principal, number)
+    )
     own = job["subject"] == visit.principal.subject
     done = own and job["state"] == JobState.DONE and job["kind"] == "release"
-    answer = answer_content(verbs.answered(visit.curator, visit.principal, number)) if done else {}
+    answer = answer_content(verbs.answer_of_job(visit.curator, visit.principal, number)) if done else {}
     content: dict[str, Any] = {
         "job": job,
         "own": own,
@@ -50,46 +52,48 @@ def one(visit: Visit, number: str) -> Response:
 
 
 @routes.get("/jobs/{number}/answer.{kind}")
-def file(visit: Visit, number: str, kind: str) -> Response:
+def job_file(visit: Visit, number: str, kind: str) -> Response:
     """The answer of a job of one's own, as a file."""
-    return downloaded(verbs.answered(visit.curator, visit.principal, number), kind)
+    return downloaded(verbs.answer_of_job(visit.curator, visit.principal, number), kind)
 
 
 @routes.post("/jobs/{number}/cancel")
-def cancel(sent: Sent, number: str) -> Response:
+def cancel_form(sent: Sent, number: str) -> Response:
     """End a job of one's own."""
-    verbs.cancelled(sent.curator, sent.principal, number)
+    verbs.cancel_job(sent.curator, sent.principal, number)
     return RedirectResponse(f"/jobs/{number}", 303)
 
 
 @routes.get("/queue")
-def queue(visit: Visit) -> Response:
+def queue_page(visit: Visit) -> Response:
     """What awaits approval."""
     require_page(visit.curator, visit.principal, "/queue")
-    return visit.page("queue", {"jobs": verbs.awaiting(visit.curator, visit.principal)})
+    return visit.page("queue", {"jobs": verbs.list_awaiting(visit.curator, visit.principal)})
 
 
 @routes.get("/queue/{number}")
-def waiting(visit: Visit, number: str) -> Response:
+def waiting_page(visit: Visit, number: str) -> Response:
     """One question that awaits approval: its price, its preview and what it tells."""
     return _waiting(visit, number)
 
 
 @routes.post("/queue/{number}")
-def decide(sent: Sent, number: str) -> Response:
+def decide_form(sent: Sent, number: str) -> Response:
     """Approve or refuse."""
     try:
         content: dict[str, object] = {name: sent.fields.text(name) for name in ("verdict", "reason")}
         given = body_of(DecisionBody, content)
-        verbs.decided(sent.curator, sent.principal, number, given.verdict, given.reason)
+        verbs.decide_on_job(sent.curator, sent.principal, number, given.verdict, given.reason)
     except LeakcapError as error:
         return _waiting(sent, number, problem=str(error))
     return RedirectResponse(f"/queue/{number}", 303)
 
 
 def _waiting(visit: Visitor, number: str, *, problem: str = "") -> Response:
-    told = verbs.priced(visit.curator, visit.principal, number)
-    job = verbs.shown(visit.curator, visit.principal, verbs.seen(visit.curator, visit.principal, number))
+    told = verbs.price_of_job(visit.curator, visit.principal, number)
+    job = verbs.tell_of_job(
+        visit.curator, visit.principal, verbs.find_job(visit.curator, visit.principal, number)
+    )
     decided = [one["subject"] for one in job["decisions"]]
     content = {
         "job": job,

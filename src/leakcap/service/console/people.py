@@ -23,14 +23,14 @@ routes = APIRouter()
 
 
 @routes.get("/people")
-def people(visit: Visit) -> Response:
+def people_page(visit: Visit) -> Response:
     """Who is known, and who has which role."""
     require_page(visit.curator, visit.principal, "/people")
     return _page(visit)
 
 
 @routes.post("/people")
-def add(sent: Sent) -> Response:
+def add_form(sent: Sent) -> Response:
     """Make somebody known; a local account's password is drawn here and shown this once."""
     fields = sent.fields
     provider = fields.text("provider") or LOCAL
@@ -41,28 +41,28 @@ def add(sent: Sent) -> Response:
         "agent": fields.text("agent") == "yes",
         "password": password,
     }
-    added = verbs.add(sent.curator, sent.principal, body_of(NewPersonBody, content))
+    added = verbs.add_person(sent.curator, sent.principal, body_of(NewPersonBody, content))
     return _page(sent, {"added": added, "password": password or ""}, status=201)
 
 
 @routes.post("/people/remove")
-def remove(sent: Sent) -> Response:
+def remove_form(sent: Sent) -> Response:
     """Take away a person's password, tokens and roles, for good."""
-    verbs.remove(sent.curator, sent.principal, sent.fields.text("subject"))
+    verbs.remove_person(sent.curator, sent.principal, sent.fields.text("subject"))
     return RedirectResponse("/people", 303)
 
 
 @routes.post("/grants")
-def give(sent: Sent) -> Response:
+def give_form(sent: Sent) -> Response:
     """Give somebody a role."""
-    verbs.give(sent.curator, sent.principal, _grant(sent.fields))
+    verbs.give_role(sent.curator, sent.principal, _grant(sent.fields))
     return RedirectResponse("/people", 303)
 
 
 @routes.post("/grants/take")
-def take(sent: Sent) -> Response:
+def take_form(sent: Sent) -> Response:
     """Take a role away."""
-    verbs.take(sent.curator, sent.principal, _grant(sent.fields))
+    verbs.take_role(sent.curator, sent.principal, _grant(sent.fields))
     return RedirectResponse("/people", 303)
 
 
@@ -79,9 +79,9 @@ def _page(visit: Visitor, found: dict[str, Any] | None = None, *, status: int = 
     providers = [LOCAL] if configuration.local_accounts else []
     content: dict[str, Any] = {
         "admin": admin,
-        "people": verbs.listed(curator, principal) if admin else [],
-        "administrators": verbs.administrators(curator, principal) if admin else [],
-        "granted": [(name, verbs.granted(curator, principal, name)) for name in names],
+        "people": verbs.list_people(curator, principal) if admin else [],
+        "administrators": verbs.list_administrators(curator, principal) if admin else [],
+        "granted": [(name, verbs.list_grants(curator, principal, name)) for name in names],
         "roles": [role.value for role in Role if role is not Role.ADMIN],
         "providers": [*providers, *sorted(configuration.identity)],
         "added": None,

@@ -22,14 +22,14 @@ routes = APIRouter()
 
 
 @routes.get("/tokens")
-def tokens(visit: Visit) -> Response:
+def tokens_page(visit: Visit) -> Response:
     """One's tokens, without their secrets."""
     require_page(visit.curator, visit.principal, "/tokens")
     return _page(visit)
 
 
 @routes.post("/tokens")
-def issue(sent: Sent) -> Response:
+def issue_form(sent: Sent) -> Response:
     """A new token; its secret is shown this once."""
     fields = sent.fields
     content: dict[str, object] = {
@@ -39,14 +39,14 @@ def issue(sent: Sent) -> Response:
         "datasets": fields.every("dataset") or None,
         "agent": fields.text("agent") == "yes",
     }
-    made = verbs.issued(sent.curator, sent.principal, body_of(NewTokenBody, content))
+    made = verbs.issue_token(sent.curator, sent.principal, body_of(NewTokenBody, content))
     return _page(sent, secret=made.secret, status=201)
 
 
 @routes.post("/tokens/{number}/revoke")
-def revoke(sent: Sent, number: str) -> Response:
+def revoke_form(sent: Sent, number: str) -> Response:
     """End a token at once."""
-    verbs.revoke(sent.curator, sent.principal, number)
+    verbs.revoke_token(sent.curator, sent.principal, number)
     return RedirectResponse("/tokens", 303)
 
 
@@ -58,9 +58,9 @@ def _days(text: str) -> int:
 
 def _page(visit: Visitor, *, secret: str = "", status: int = 200) -> Response:
     content: dict[str, Any] = {
-        "tokens": verbs.tokens(visit.curator, visit.principal),
+        "tokens": verbs.list_tokens(visit.curator, visit.principal),
         "scopes": [scope.value for scope in TokenScope],
-        "datasets": [one["name"] for one in dataset_verbs.listed(visit.curator, visit.principal)],
+        "datasets": [one["name"] for one in dataset_verbs.list_datasets(visit.curator, visit.principal)],
         "now": visit.curator.store.clock().isoformat(),
         "secret": secret,
     }

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from leakcap.service.api.curator import Curator
-from leakcap.service.console.drawing import Drawing
+from leakcap.service.console.drawing import PageDrawing
 from leakcap.service.console.fields import Fields, read_fields
 from leakcap.service.console.reach import pages_for
 from leakcap.service.console.session import form_token, same, session_of
@@ -27,7 +27,7 @@ class Console:
     """The curator, and what draws its pages."""
 
     curator: Curator
-    drawing: Drawing
+    drawing: PageDrawing
 
     def page(self, name: str, content: Mapping[str, Any], *, status: int = 200) -> Response:
         """A page for somebody who has not signed in."""

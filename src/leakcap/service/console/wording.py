@@ -11,7 +11,7 @@ from leakcap.report.words.wording import at_least, sum_text
 from leakcap.service.configuration import ApprovalRule
 from leakcap.web.reading import plain_number
 
-__all__ = ["account_rows", "accounts", "approval_words", "asked_words", "day_and_time"]
+__all__ = ["account_rows", "accounts", "approval_words", "day_and_time", "question_words"]
 
 _MOST = 400
 _TITLES = {"analyst": "Your own account", "group": "The group {}, of which you are a member"}
@@ -26,12 +26,12 @@ def day_and_time(text: str) -> str:
     return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M")
 
 
-def asked_words(body: object) -> str:
+def question_words(body: object) -> str:
     """What a request asks, in a line.
 
-    >>> asked_words({"queries": [{"name": "n", "statistic": "count", "by": ["ward"], "epsilon": 0.5}]})
+    >>> question_words({"queries": [{"name": "n", "statistic": "count", "by": ["ward"], "epsilon": 0.5}]})
     'count by ward, ε = 0.5'
-    >>> asked_words({"sql": "SELECT COUNT(*) FROM ward", "epsilon": 1.0})
+    >>> question_words({"sql": "SELECT COUNT(*) FROM ward", "epsilon": 1.0})
     'SELECT COUNT(*) FROM ward, ε = 1'
     """
     if not isinstance(body, Mapping):

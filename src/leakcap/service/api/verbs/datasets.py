@@ -11,10 +11,17 @@ from leakcap.service.identity.principal import Principal
 from leakcap.service.requests import request_number
 from leakcap.service.store.jobs import Job
 
-__all__ = ["budget", "described", "listed", "previewed", "released", "stated"]
+__all__ = [
+    "describe_dataset",
+    "list_datasets",
+    "preview_questions",
+    "release_answers",
+    "see_budget",
+    "see_statement",
+]
 
 
-def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+def list_datasets(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """The data sets in which somebody has a role, each with the roles and whether it is paused."""
     curator.allow(principal, Action.LIST_DATASETS)
     grants = curator.grants(principal)
@@ -32,7 +39,7 @@ def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     ]
 
 
-def described(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+def describe_dataset(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
     """The public part of the policy, why the data set is paused, and which questions wait for approval."""
     curator.allow(principal, Action.SEE_DATASET, dataset)
     source, pause = curator.configuration.data[dataset], curator.store.pauses.of(dataset)
@@ -44,25 +51,27 @@ def described(curator: Curator, principal: Principal, dataset: str) -> dict[str,
     }
 
 
-def budget(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+def see_budget(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
     """What all have spent and what is left, and one's own account and entries."""
     curator.allow(principal, Action.SEE_BUDGET, dataset)
     return dict(curator.ask("budget", principal, dataset))
 
 
-def stated(curator: Curator, principal: Principal, dataset: str, *, everyone: bool = False) -> dict[str, Any]:
+def see_statement(
+    curator: Curator, principal: Principal, dataset: str, *, everyone: bool = False
+) -> dict[str, Any]:
     """What was told so far: to oneself, or with `everyone` to all together."""
     curator.allow(principal, Action.SEE_STATEMENT if everyone else Action.SEE_OWN_STATEMENT, dataset)
     return dict(curator.ask("statement", principal, dataset, {"everyone": everyone}))
 
 
-def previewed(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> dict[str, Any]:
+def preview_questions(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> dict[str, Any]:
     """What questions would cost and tell; free."""
     curator.allow(principal, Action.PREVIEW, dataset)
     return dict(curator.ask("preview", principal, dataset, asked.content))
 
 
-def released(
+def release_answers(
     curator: Curator, principal: Principal, dataset: str, asked: AskBody, *, key: str, later: bool = False
 ) -> Job | dict[str, Any]:
     """Answers, paid for once for each idempotency key; a job where somebody has to approve, or if `later`."""

@@ -13,17 +13,17 @@ from leakcap.service.identity.authenticate import sign_in
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.store.tokens import Issued
 
-__all__ = ["issued", "oneself", "revoke", "session", "sign_out", "tokens"]
+__all__ = ["begin_session", "end_session", "issue_token", "list_tokens", "revoke_token", "tell_of_oneself"]
 
 
-def session(curator: Curator, given: SignInBody, address: str | None) -> Issued:
+def begin_session(curator: Curator, given: SignInBody, address: str | None) -> Issued:
     """A session of a local account, for twelve hours. Raises `Unauthenticated` and `TooManyAttempts`."""
     if not curator.configuration.local_accounts:
         raise Unauthenticated
     return sign_in(given.name, given.password, address, curator.store)
 
 
-def sign_out(curator: Curator, principal: Principal, text: str) -> None:
+def end_session(curator: Curator, principal: Principal, text: str) -> None:
     """End the session, or the token, with this text."""
     curator.allow(principal, Action.SEE_ONESELF)
     found = curator.store.tokens.find(text)
@@ -31,7 +31,7 @@ def sign_out(curator: Curator, principal: Principal, text: str) -> None:
         curator.store.tokens.revoke(principal.subject, found[0].id, by=principal.subject)
 
 
-def oneself(curator: Curator, principal: Principal) -> dict[str, Any]:
+def tell_of_oneself(curator: Curator, principal: Principal) -> dict[str, Any]:
     """Who asks, and their roles."""
     curator.allow(principal, Action.SEE_ONESELF)
     grants = curator.grants(principal)
@@ -44,13 +44,13 @@ def oneself(curator: Curator, principal: Principal) -> dict[str, Any]:
     }
 
 
-def tokens(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+def list_tokens(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """One's own tokens, without their secrets."""
     curator.allow(principal, Action.SEE_TOKENS)
     return [told_of_token(one) for one in curator.store.tokens.list(principal.subject)]
 
 
-def issued(curator: Curator, principal: Principal, given: NewTokenBody) -> Issued:
+def issue_token(curator: Curator, principal: Principal, given: NewTokenBody) -> Issued:
     """A new token; its secret is shown this once."""
     curator.allow(principal, Action.ISSUE_TOKEN)
     return curator.store.tokens.issue(
@@ -63,7 +63,7 @@ def issued(curator: Curator, principal: Principal, given: NewTokenBody) -> Issue
     )
 
 
-def revoke(curator: Curator, principal: Principal, number: str) -> None:
+def revoke_token(curator: Curator, principal: Principal, number: str) -> None:
     """End a token at once."""
     curator.allow(principal, Action.REVOKE_TOKEN)
     curator.store.tokens.revoke(principal.subject, number, by=principal.subject)

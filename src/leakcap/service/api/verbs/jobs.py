@@ -13,23 +13,34 @@ from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.job_states import JobState
 from leakcap.service.store.jobs import Job
 
-__all__ = ["answered", "awaiting", "cancelled", "decided", "listed", "priced", "seen", "shown"]
+__all__ = [
+    "answer_of_job",
+    "cancel_job",
+    "decide_on_job",
+    "find_job",
+    "list_awaiting",
+    "list_jobs",
+    "price_of_job",
+    "tell_of_job",
+]
 
 
-def seen(curator: Curator, principal: Principal, number: str, action: Action = Action.SEE_OWN_JOBS) -> Job:
+def find_job(
+    curator: Curator, principal: Principal, number: str, action: Action = Action.SEE_OWN_JOBS
+) -> Job:
     """The job, if it is one's own or of a data set that one looks after. Raises `NotFound`."""
     job = curator.store.jobs.find(number)
     require_job(principal, curator.grants(principal), job.subject, job.dataset, action)
     return job
 
 
-def shown(curator: Curator, principal: Principal, job: Job) -> dict[str, Any]:
+def tell_of_job(curator: Curator, principal: Principal, job: Job) -> dict[str, Any]:
     """A job that may be seen, with what was decided on it."""
     decisions = curator.store.decisions.of(job.id)
     return told_of_job(job, own=job.subject == principal.subject, decided=decisions)
 
 
-def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+def list_jobs(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """One's own jobs, and those of the data sets that one looks after; the newest hundred of each."""
     curator.allow(principal, Action.LIST_DATASETS)
     grants, jobs = curator.grants(principal), curator.store.jobs
@@ -38,44 +49,44 @@ def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
         if permitted(principal, grants, Action.SEE_JOBS, dataset):
             found |= {job.id: job for job in jobs.list(dataset=dataset)}
     newest = sorted(found.values(), key=lambda job: (job.created, job.id), reverse=True)
-    return [shown(curator, principal, job) for job in newest]
+    return [tell_of_job(curator, principal, job) for job in newest]
 
 
-def answered(curator: Curator, principal: Principal, number: str) -> dict[str, Any]:
+def answer_of_job(curator: Curator, principal: Principal, number: str) -> dict[str, Any]:
     """What a job of one's own released, from the ledger; it costs nothing more."""
-    job = seen(curator, principal, number, Action.CANCEL_OWN_JOB)
+    job = find_job(curator, principal, number, Action.CANCEL_OWN_JOB)
     if job.state != JobState.DONE:
         raise StateConflict(f"Job {job.id} is {job.state}: it has no answer yet.")
     request = request_number(job.subject, job.dataset, f"job {job.id}")
     return dict(curator.ask(job.kind, principal, job.dataset, job.body, request=request))
 
 
-def cancelled(curator: Curator, principal: Principal, number: str) -> dict[str, Any]:
+def cancel_job(curator: Curator, principal: Principal, number: str) -> dict[str, Any]:
     """A job of one's own, ended; what it has spent by then stays spent."""
-    job = seen(curator, principal, number, Action.CANCEL_OWN_JOB)
-    return shown(curator, principal, curator.store.jobs.cancel(job.id))
+    job = find_job(curator, principal, number, Action.CANCEL_OWN_JOB)
+    return tell_of_job(curator, principal, curator.store.jobs.cancel(job.id))
 
 
-def awaiting(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+def list_awaiting(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """What awaits approval in the data sets that one approves of."""
     curator.allow(principal, Action.LIST_DATASETS)
     grants = curator.grants(principal)
     return [
-        shown(curator, principal, job)
+        tell_of_job(curator, principal, job)
         for dataset in datasets_of(principal, grants)
         if permitted(principal, grants, Action.SEE_APPROVALS, dataset)
         for job in curator.store.jobs.list(dataset=dataset, state=JobState.AWAITING_APPROVAL)
     ]
 
 
-def priced(curator: Curator, principal: Principal, number: str) -> dict[str, Any]:
+def price_of_job(curator: Curator, principal: Principal, number: str) -> dict[str, Any]:
     """What the question of a job would cost and tell, as its asker sees it; for those who approve."""
-    job = seen(curator, principal, number)
+    job = find_job(curator, principal, number)
     curator.allow(principal, Action.SEE_APPROVALS, job.dataset)
     return dict(curator.engine.call("preview", job.dataset, job.subject, job.body))
 
 
-def decided(
+def decide_on_job(
     curator: Curator,
     principal: Principal,
     number: str,
@@ -83,7 +94,7 @@ def decided(
     reason: str,
 ) -> dict[str, Any]:
     """The job after an approval or a refusal."""
-    job = seen(curator, principal, number)
+    job = find_job(curator, principal, number)
     curator.allow(principal, Action.DECIDE, job.dataset)
     made = curator.store.decisions.decide(job.id, principal.subject, verdict, reason)
-    return shown(curator, principal, made)
+    return tell_of_job(curator, principal, made)

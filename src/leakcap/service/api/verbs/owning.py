@@ -9,46 +9,56 @@ from leakcap.service.api.curator import Curator
 from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
 
-__all__ = ["acts", "amended", "anchored", "ledger", "pause", "resume", "verified"]
+__all__ = [
+    "amend_policy",
+    "pause_dataset",
+    "resume_dataset",
+    "see_acts",
+    "see_ledger",
+    "take_anchor",
+    "verify_ledger",
+]
 
 
-def pause(curator: Curator, principal: Principal, dataset: str, reason: str) -> None:
+def pause_dataset(curator: Curator, principal: Principal, dataset: str, reason: str) -> None:
     """Nobody is answered until the data set is resumed."""
     curator.allow(principal, Action.PAUSE, dataset)
     curator.store.pauses.pause(dataset, by=principal.subject, reason=reason)
 
 
-def resume(curator: Curator, principal: Principal, dataset: str) -> None:
+def resume_dataset(curator: Curator, principal: Principal, dataset: str) -> None:
     """Questions are answered again."""
     curator.allow(principal, Action.RESUME, dataset)
     curator.store.pauses.resume(dataset, by=principal.subject)
 
 
-def amended(curator: Curator, principal: Principal, dataset: str, given: AmendmentBody) -> dict[str, Any]:
+def amend_policy(
+    curator: Curator, principal: Principal, dataset: str, given: AmendmentBody
+) -> dict[str, Any]:
     """Another policy governs from here on; all that was spent counts against its caps."""
     curator.allow(principal, Action.AMEND, dataset)
     return dict(curator.ask("amend", principal, dataset, given.model_dump()))
 
 
-def ledger(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+def see_ledger(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
     """Who asked what, what it cost, and what is left."""
     curator.allow(principal, Action.SEE_LEDGER, dataset)
     return dict(curator.ask("ledger", principal, dataset))
 
 
-def verified(curator: Curator, principal: Principal, dataset: str, anchor: str | None) -> dict[str, Any]:
+def verify_ledger(curator: Curator, principal: Principal, dataset: str, anchor: str | None) -> dict[str, Any]:
     """The chain, walked and each charge computed again; with an anchor that was kept elsewhere, find it."""
     curator.allow(principal, Action.VERIFY_LEDGER, dataset)
     return dict(curator.ask("verify", principal, dataset, {"anchor": anchor}))
 
 
-def anchored(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
+def take_anchor(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:
     """The chain's end, to be kept where nobody who runs the curator can write."""
     curator.allow(principal, Action.ANCHOR_LEDGER, dataset)
     return dict(curator.ask("anchor", principal, dataset))
 
 
-def acts(
+def see_acts(
     curator: Curator, principal: Principal, dataset: str | None = None, *, after: int = 0
 ) -> dict[str, Any]:
     """The log of administrative acts, a thousand at a time, with the checked end of its whole chain; of one

@@ -11,16 +11,24 @@ from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
 from leakcap.service.store.roles import EVERYWHERE, Role
 
-__all__ = ["add", "administrators", "give", "granted", "listed", "remove", "take"]
+__all__ = [
+    "add_person",
+    "give_role",
+    "list_administrators",
+    "list_grants",
+    "list_people",
+    "remove_person",
+    "take_role",
+]
 
 
-def listed(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+def list_people(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """Who is known."""
     curator.allow(principal, Action.SEE_PEOPLE)
     return [told_of_person(one) for one in curator.store.people.list()]
 
 
-def add(curator: Curator, principal: Principal, given: NewPersonBody) -> dict[str, Any]:
+def add_person(curator: Curator, principal: Principal, given: NewPersonBody) -> dict[str, Any]:
     """Make somebody known; with a password where it is a local account."""
     curator.allow(principal, Action.ADD_PERSON)
     by, people = principal.subject, curator.store.people
@@ -30,32 +38,32 @@ def add(curator: Curator, principal: Principal, given: NewPersonBody) -> dict[st
     return told_of_person(added)
 
 
-def remove(curator: Curator, principal: Principal, subject: str) -> None:
+def remove_person(curator: Curator, principal: Principal, subject: str) -> None:
     """Take away a person's password, tokens and roles, for good."""
     curator.allow(principal, Action.REMOVE_PERSON)
     curator.store.people.remove(subject, by=principal.subject)
 
 
-def granted(curator: Curator, principal: Principal, dataset: str) -> list[dict[str, Any]]:
+def list_grants(curator: Curator, principal: Principal, dataset: str) -> list[dict[str, Any]]:
     """Who has which role in a data set."""
     curator.allow(principal, Action.SEE_GRANTS, dataset)
     return [told_of_grant(one) for one in curator.store.grants.of_dataset(dataset)]
 
 
-def administrators(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
+def list_administrators(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """Who has a role in the whole curator."""
     curator.allow(principal, Action.SEE_PEOPLE)
     return [told_of_grant(one) for one in curator.store.grants.of_dataset(EVERYWHERE)]
 
 
-def give(curator: Curator, principal: Principal, given: GrantBody) -> dict[str, Any]:
+def give_role(curator: Curator, principal: Principal, given: GrantBody) -> dict[str, Any]:
     """Give somebody a role."""
     _require_may(curator, principal, Action.GIVE_ROLE, given)
     by = principal.subject
     return told_of_grant(curator.store.grants.give(given.subject, Role(given.role), given.dataset, by=by))
 
 
-def take(curator: Curator, principal: Principal, given: GrantBody) -> None:
+def take_role(curator: Curator, principal: Principal, given: GrantBody) -> None:
     """Take a role away."""
     _require_may(curator, principal, Action.TAKE_ROLE, given)
     curator.store.grants.take(given.subject, Role(given.role), given.dataset, by=principal.subject)

@@ -39,6 +39,8 @@
   document.addEventListener("DOMContentLoaded", () => {
     for (const row of document.querySelectorAll(".complete")) row.hidden = false;
     document.getElementById("preview")?.focus();
+    const here = document.querySelector(".bar nav [aria-current]");
+    if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 40;
     setTimeout(look, 2000);
   });
 })();
