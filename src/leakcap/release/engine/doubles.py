@@ -43,6 +43,11 @@ class DoubleSums(Lowering):
         summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[self.number(0.0)])
         return few_rows(self.limit(node) or 0, summed)
 
+    def small(self, summed: exp.Expression) -> exp.Expression:
+        """Whether a sum of numbers that are not negative came out so small that it is exact: no partial sum
+        was larger, so that all of them are whole numbers below 2⁵³."""
+        return exp.LT(this=summed, expression=self.number(float(_EXACT)))
+
     def limit(self, node: ExactSum) -> int | None:
         """Up to how many rows of a cell a total is exact; 0 where rounding is not, None for any number."""
         largest = int(node.args["largest"])

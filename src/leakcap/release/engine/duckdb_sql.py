@@ -273,15 +273,15 @@ class Doubles(DoubleSums, Integers):
     def total(self, node: ExactSum) -> exp.Expression:
         """A sum of doubles, or of the integers that they hold.
 
-        Where no number is negative, a sum that comes out below 2⁵³ is exact, for no partial sum was larger;
-        and rows without a number add nothing, so that those with one may be counted, where they are anyhow.
+        Where no number is negative, what comes out says whether it is exact; and rows without a number add
+        nothing, so that those with one may be counted, where they are anyhow.
         """
         found, limit = super().limit(node), self.limit(node)
         if limit is not None and limit == found:
             if not node.args.get("positive") and not node.args.get("counted"):
                 return super().total(node)
             summed = exp.Coalesce(this=exp.Sum(this=node.this), expressions=[self.number(0.0)])
-            few: exp.Expression = exp.LT(this=summed.copy(), expression=self.number(2.0**53))
+            few = self.small(summed.copy())
             if not node.args.get("positive"):
                 counted = exp.Count(this=node.this.copy())
                 few = exp.LTE(this=counted, expression=exp.Literal.number(limit))
