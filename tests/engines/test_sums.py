@@ -130,7 +130,7 @@ def test_where_one_cell_must_have_too_many_rows_the_quick_statement_is_not_tried
         (most, (), "q", False), (most + 1, (), "s", False), (2 * most + 1, ("d",), "s", False),
     ):  # fmt: skip
         monkeypatch.setattr(duck, "_LONG", {} if long else {version: False})
-        # A step below the bound: all of the most rows at the bound are 2³⁷ steps, of which the statement is not
+        # A step below the bound: the most rows at the bound are 2³⁷ steps, of which the statement is not
         # sure any more, since a larger sum may be rounded to it.
         below = 1.0 - 2.0**-32
         engine = attach(pyarrow.table({"d": ["a", "b"] * rows, "x": [below] * (2 * rows)}).slice(0, rows))
