@@ -388,3 +388,23 @@ def test_a_table_of_an_office_with_all_margins_takes_a_minute_of_two_cores(keys:
         # Eight independent large cells: .7933 by the accountant; with all keys known .979 by simulation.
         assert risk.success().lower > 0.793
         assert risk.success().upper < 0.991 or not risk.cells[0].others
+
+
+@pytest.mark.parametrize(
+    ("shape", "runs", "least", "most"),
+    [((2, 2), (6, 1, 1), 0.0, 0.0), ((2, 2), (3, 2, 3), 0.8, 0.9), ((2, 2, 2), (1, 2, 1), 1.0, 1.0)],
+)
+def test_the_truth_can_be_at_either_end(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], runs: tuple[int, ...], least: float, most: float
+) -> None:
+    """How far the truth, by all keys, is from the lower end to the upper one of the interval given else."""
+    keys, ends = sum(runs), np.cumsum(runs).tolist()
+    steps = tuple((value, Fraction(end, keys)) for value, end in zip((-1, 0, 1), ends, strict=True))
+    method = CellKey(PerturbationTable((((0, ONE),), steps)))
+    tables = set_of([5] * int(np.prod(shape)), shape)
+    truth = WholeSet(method, tables, keys).at(0)
+    assert truth.exact
+    monkeypatch.setattr(whole_set, "few_enough", lambda *_: False)
+    given = WholeSet(method, tables, keys).at(0).success()
+    way = (truth.success().upper - given.lower) / (given.upper - given.lower)
+    assert least - 1e-6 <= way <= most + 1e-6
