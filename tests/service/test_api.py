@@ -67,6 +67,16 @@ def test_a_repeated_post_never_pays_twice(web: TestClient, curator: Curator) -> 
     assert spent(curator) == 1.0  # the planted other key: what would be paid without the first
 
 
+def test_a_minimal_answer_is_the_same_answer(web: TestClient, curator: Curator) -> None:
+    ada = signed_in(web, "ada")
+    short = ask(web, {**ada, "prefer": "return=minimal"}, "k1").json()
+    whole = ask(web, ada, "k1").json()
+    assert "releases" not in short
+    assert whole["releases"]
+    assert short["answers"][0]["values"] == whole["answers"][0]["values"]
+    assert spent(curator) == 0.5
+
+
 def test_a_key_stands_for_one_question(web: TestClient, curator: Curator) -> None:
     ada = signed_in(web, "ada")
     ask(web, ada, "k1")

@@ -60,6 +60,19 @@ def test_it_is_done_once_and_its_answer_is_free(
     assert spent(curator) == before
 
 
+@pytest.mark.parametrize("first", ["", "respond-async"])
+def test_one_key_pays_once_at_once_and_later(curator: Curator, first: str) -> None:
+    """The same question under one key, once as a job and once not, in either order."""
+    web = client_of(curator)
+    ada = {**signed_in(web, "ada"), "idempotency-key": "k1"}
+    fresh = {**COUNT, "fresh": True}
+    for prefer in (first, "" if first else "respond-async"):
+        told = web.post("/v1/datasets/ward/releases", json=fresh, headers={**ada, "prefer": prefer})
+        assert told.status_code in (200, 202)
+        worked(curator)
+    assert spent(curator) == 0.5
+
+
 def test_what_cannot_be_asked_fails_with_its_reason(curator: Curator) -> None:
     web = client_of(curator)
     ada = signed_in(web, "ada")

@@ -8,9 +8,8 @@ __all__ = ["request_number"]
 
 
 def request_number(subject: str, dataset: str, key: str) -> str:
-    """The number of a request of this person, about this data set, with this key.
-
-    A key has no spaces, so that the number of a job (``job <id>``) is nobody's key.
+    """The number of a request of this person, about this data set, with this key: of one that is answered at
+    once and of a job alike, so that one key never pays twice.
 
     >>> len(request_number("local:alice", "ward", "k1"))
     64

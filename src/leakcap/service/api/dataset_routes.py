@@ -56,9 +56,15 @@ def dataset_routes(curator: Curator) -> APIRouter:
 
         `Prefer: return=minimal` leaves out the records with their statements, `respond-async` makes a job.
         """
-        later = "respond-async" in prefer
-        who = curator.who(request)
-        found = verbs.release_answers(curator, who, dataset, asked, key=idempotency_key, later=later)
+        found = verbs.release_answers(
+            curator,
+            curator.who(request),
+            dataset,
+            asked,
+            key=idempotency_key,
+            later="respond-async" in prefer,
+            minimal="return=minimal" in prefer,
+        )
         if isinstance(found, Job):
             return JSONResponse(told_of_job(found, own=True), 202, {"location": f"/v1/jobs/{found.id}"})
         return JSONResponse(found)

@@ -26,10 +26,10 @@ from leakcap.tables.answer import ReleasedTables
 from leakcap.tables.question import TablesQuestion
 from leakcap.tables.release import release_tables
 
-__all__ = ["fitted", "tabled"]
+__all__ = ["model_fitted", "tabled"]
 
 
-def fitted(call: EngineCall) -> dict[str, Any]:
+def model_fitted(call: EngineCall) -> dict[str, Any]:
     """A model whose fit is a private release."""
 
     def ask(table: PrivateTable) -> dict[str, Any]:

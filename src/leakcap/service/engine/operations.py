@@ -20,7 +20,7 @@ from leakcap.report.records.custody import LedgerAnchorRecord
 from leakcap.report.records.ledger import AccountRecord, BudgetRecord, EntryRecord, VerifyRecord
 from leakcap.report.records.previews import PreviewRecord
 from leakcap.service.engine.call import EngineCall
-from leakcap.service.engine.larger import fitted, tabled
+from leakcap.service.engine.larger import model_fitted, tabled
 from leakcap.service.engine.tables import governing
 from leakcap.statement import statement_of
 from leakcap.wire import answer_on_wire
@@ -205,7 +205,7 @@ def amended(call: EngineCall) -> dict[str, Any]:
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "fit": fitted,
+    "fit": model_fitted,
     "tables": tabled,
     "amend": amended,
     "anchor": anchor,

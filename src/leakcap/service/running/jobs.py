@@ -57,7 +57,7 @@ def _do(job: Job, store: Store, engine: EngineClient) -> None:
     beating = threading.Thread(target=beat, daemon=True)
     beating.start()
     try:
-        number = request_number(job.subject, job.dataset, f"job {job.id}")
+        number = request_number(job.subject, job.dataset, job.key)
         told = engine.call(job.kind, job.dataset, job.subject, job.body, request=number)
         entries = [one["entry"] for one in told["answers"]]
         store.jobs.finish(job, result=entries)

@@ -72,9 +72,17 @@ def preview_questions(curator: Curator, principal: Principal, dataset: str, aske
 
 
 def release_answers(
-    curator: Curator, principal: Principal, dataset: str, asked: AskBody, *, key: str, later: bool = False
+    curator: Curator,
+    principal: Principal,
+    dataset: str,
+    asked: AskBody,
+    *,
+    key: str,
+    later: bool = False,
+    minimal: bool = False,
 ) -> Job | dict[str, Any]:
-    """Answers, paid for once for each idempotency key; a job where somebody has to approve, or if `later`."""
+    """Answers, paid for once for each idempotency key; a job where somebody has to approve, or if `later`.
+    `minimal` ones have no records with statements, only what the ledger remembers."""
     curator.allow(principal, Action.RELEASE, dataset)
     curator.require_open(dataset)
     needed = _approvals(curator, principal, dataset, asked)
@@ -84,7 +92,8 @@ def release_answers(
         )
         return job
     number = request_number(principal.subject, dataset, key)
-    return dict(curator.ask("release", principal, dataset, asked.content, request=number))
+    body = {**asked.content, "minimal": minimal}
+    return dict(curator.ask("release", principal, dataset, body, request=number))
 
 
 def _approvals(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> int:

@@ -57,7 +57,7 @@ def answer_of_job(curator: Curator, principal: Principal, number: str) -> dict[s
     job = find_job(curator, principal, number, Action.CANCEL_OWN_JOB)
     if job.state != JobState.DONE:
         raise StateConflict(f"Job {job.id} is {job.state}: it has no answer yet.")
-    request = request_number(job.subject, job.dataset, f"job {job.id}")
+    request = request_number(job.subject, job.dataset, job.key)
     return dict(curator.ask(job.kind, principal, job.dataset, job.body, request=request))
 
 
