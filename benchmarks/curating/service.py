@@ -19,6 +19,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 
@@ -73,11 +74,8 @@ class Curated:
 
 def written(folder: Path, *, rows: int, epsilon: float, more: str = "", ledger: str = "ward.db") -> Path:
     """Data, policy and configuration in a folder; the configuration's file."""
-    table = {
-        "id": pyarrow.array(range(rows), pyarrow.int64()),
-        "age": pyarrow.array((float(i % 90) for i in range(rows)), pyarrow.float64()),
-        "ward": pyarrow.array("abc"[i % 3] for i in range(rows)),
-    }
+    numbers = np.arange(rows)
+    table = {"id": numbers, "age": (numbers % 90).astype(float), "ward": np.array(list("abc"))[numbers % 3]}
     pyarrow.parquet.write_table(pyarrow.table(table), folder / "ward.parquet")
     (folder / "ward.parquet").chmod(0o600)
     (folder / "policy.toml").write_text(POLICY.format(epsilon=epsilon))
