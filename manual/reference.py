@@ -28,6 +28,8 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "release.md": ("Releases", "A table behind a policy and a ledger: what is asked of it, and what comes back.",
                    ("leakcap.release", "leakcap.tables", "leakcap.running", "leakcap.synthesis", "leakcap.policy.document", "leakcap.policy.declared", "leakcap.policy.caps",
                     "leakcap.release.results.noisy_totals")),
+    "client.md": ("Asking a curator", "The same questions, of a table that somebody else holds.",
+                  ("leakcap.client",)),
     "models.md": ("Models", "Regressions and gradient descent whose fit is a release.",
                   ("leakcap.models", "leakcap.models.lecture", "leakcap.models.summary")),
     "ledger.md": ("Ledger", "The durable record of what was spent.",
@@ -37,7 +39,7 @@ ROOMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "disclosure.md": ("Methods of offices", "What is published today, as channels, and what it tells.",
                       ("leakcap.disclosure",)),
 }  # fmt: skip
-IN_FULL = {"release.md", "models.md", "ledger.md"}
+IN_FULL = {"release.md", "client.md", "models.md", "ledger.md"}
 """Pages of objects that are worked with: their methods stand there too."""
 HOUSEKEEPING = {
     "Implication",

@@ -151,6 +151,13 @@ def test_who_is_refused(curator: Curator) -> None:
     assert spent(curator) == 0.0
 
 
+def test_more_queries_than_a_curator_takes(curator: Curator) -> None:
+    asked = [Query(name=f"n{i}", statistic="count", epsilon=1e-6) for i in range(1001)]
+    with pytest.raises(InvalidQuery, match="queries"):
+        connected(curator)[0]["ward"].release(asked)
+    assert spent(curator) == 0.0
+
+
 def test_what_the_policy_refuses_is_not_sent(curator: Curator) -> None:
     connection, transport = connected(curator)
     with pytest.raises(InvalidQuery):
@@ -337,6 +344,10 @@ PROBLEMS: list[Any] = [
     {"type": "urn:leakcap:problem:budget-exceeded", "detail": "x"},
     {"type": "urn:leakcap:problem:budget-exceeded", "detail": "x", "passed": [{"cap": 1, "left": "a"}]},
     {"type": "urn:leakcap:problem:budget-exceeded", "passed": 5},
+    {
+        "type": "urn:leakcap:problem:budget-exceeded",
+        "passed": [{"cap": "x", "limit": "\x1b", "left": 1, "asked": 1}],
+    },
     {"type": "urn:leakcap:problem:require", "detail": ["x"]},
     {"type": "urn:leakcap:problem:../x", "detail": "\x1b]0;mine\x07"},
     {"type": 7},
@@ -398,10 +409,11 @@ def test_a_question_that_needs_approval_is_a_job(tmp_path: Path) -> None:
     curator.store.grants.give("local:ann", "approver", "ward", by="test")
     connection, _ = connected(curator)
     ward = connection["ward"]
+    text = "SELECT ward, COUNT(*) AS n FROM ward GROUP BY ward ORDER BY n DESC LIMIT 1"
     assert ward.count(epsilon=1.0).price.epsilon == 1.0
     with pytest.raises(AwaitingApproval, match=r"nothing was spent.*One person has to approve") as found:
-        ward.sql("SELECT ward, COUNT(*) AS n FROM ward GROUP BY ward ORDER BY n DESC LIMIT 1", epsilon=2.0)
-    job = found.value.job
+        ward.sql(text, epsilon=2.0)
+    job, key = found.value.job, found.value.request
     assert job is not None
     assert job.state == "awaiting approval"
     assert job.wait(0.0).state == "awaiting approval"
@@ -415,6 +427,8 @@ def test_a_question_that_needs_approval_is_a_job(tmp_path: Path) -> None:
     assert len(release.rows) == 1
     assert "ordered by n" in release.arranged
     assert spent(curator) == 3.0
+    (again,) = ward.sql(text, epsilon=2.0, request=key)
+    assert again.to_dict() == {**release.to_dict(), "repeated": again.repeated}
     listed = next(iter(connection.jobs))
     assert (listed.id, listed.ended) == (job.id, True)
     assert len(listed.result()[0].rows) == 3

@@ -140,6 +140,8 @@ def test_others_names_are_no_part_of_the_policy(tmp_path: Path) -> None:
     told = web.get("/v1/datasets/ward", headers=signed_in(web, "ada"))
     assert list(told.json()["policy"]["caps"]["analysts"]) == ["local:ada"]
     assert "local:ben" not in told.text
+    answer = ask(web, signed_in(web, "ada"), "k1").json()
+    assert told.json()["fingerprint"] == answer["policy"]  # of the whole policy, which the ledger is bound to
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "a b"])

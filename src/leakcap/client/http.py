@@ -93,7 +93,7 @@ class CuratorHttp:
 
     def delete(self, path: str) -> Any:
         """What is answered when something is taken away."""
-        return self._asked("DELETE", path)[1]
+        return self._asked("DELETE", path, once=True)[1]
 
     def pay(self, path: str, body: Mapping[str, Any], request: str) -> tuple[int, Any]:
         """Status and answer of what is paid for, under this idempotency key. Raises `NoAnswer` with the key

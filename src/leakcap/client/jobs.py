@@ -110,23 +110,24 @@ class RemoteJob:
 class AwaitingApproval(LeakcapError):
     """The question waits: somebody has to approve of it, or it does its work as a job. Nothing was spent.
 
-    `job.wait()` waits for it, and `job.result()` gives the answers once it is done.
+    `job.wait()` waits for it, and `job.result()` gives the answers once it is done; so does the same question
+    under the same key, which is `request`.
     """
 
-    def __init__(self, told: str, *, job: RemoteJob | None = None) -> None:
+    def __init__(self, told: str, *, job: RemoteJob | None = None, request: str = "") -> None:
         super().__init__(told)
-        self.job = job
+        self.job, self.request = job, request
 
     @classmethod
-    def of(cls, job: RemoteJob) -> AwaitingApproval:
-        """What is said of a job that was just made."""
-        people = "person has" if job.needed == 1 else f"{job.needed} people have"
-        waits = f"One {people}" if job.needed == 1 else people
-        waits = f"{waits} to approve of it" if job.needed else "It works as a job"
+    def of(cls, job: RemoteJob, request: str) -> AwaitingApproval:
+        """What is said of a job that has not ended."""
+        people = "One person has" if job.needed == 1 else f"{job.needed} people have"
+        waits = f"{people} to approve of it" if job.needed else "It works as a job"
         return cls(
-            f"There is no answer yet, and nothing was spent: job {job.id}. {waits}. "
-            "`error.job.wait()` waits, and `error.job.result()` gives the answers.",
+            f"There is no answer yet, and nothing was spent: job {job.id} ({job.state}). {waits}. Later "
+            f'ask again with request="{request}", or in Python `error.job.wait()` and `error.job.result()`.',
             job=job,
+            request=request,
         )
 
 

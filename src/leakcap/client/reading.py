@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from leakcap.client.errors import NotAllowed, NotSignedIn, NotThere, TryLater
-from leakcap.errors import DataError, LeakcapError
+from leakcap.errors import BudgetExceeded, DataError, InvalidQuery, LeakcapError, Passed
 from leakcap.plain import plain
 from leakcap.wire import PREFIX, error_of
 
@@ -82,8 +82,19 @@ def error_in(status: int, found: object) -> LeakcapError:
         return _KINDS[status](detail)
     if not kind.startswith(PREFIX):
         return DataError(f"What answered (status {status}) is no curator. Check the address.")
+    if kind == f"{PREFIX}invalid-request":
+        return InvalidQuery(detail)
     with read("problem"):
-        return error_of({**problem, "detail": detail})
+        error = error_of({**problem, "detail": detail})
+        if isinstance(error, BudgetExceeded) and not all(map(_sound, error.passed)):
+            raise ValueError("a cap that is none")
+        return error
+
+
+def _sound(passed: Passed) -> bool:
+    """Whether a cap is a name with numbers."""
+    numbers = (passed.limit, passed.left, 0.0 if passed.asked is None else passed.asked)
+    return isinstance(passed.cap, str) and all(isinstance(one, int | float) for one in numbers)
 
 
 def _refuse(constant: str) -> NoReturn:
