@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import ipaddress
 import os
+import pty
 import socket
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from client.in_process import curator_in, token_of
 from client.serving import served
 from leakcap.client import NoAnswer
 from leakcap.service.api.curator import Curator
+from service.direct import PASSWORD
 
 pytestmark = pytest.mark.slow
 
@@ -121,3 +124,36 @@ def test_tools_over_standard_input_and_output(curator: Curator) -> None:
         assert not told.is_error
         assert told.structured_content["answers"][0]["epsilon"] == 0.5
     assert curator.engine.call("budget", "ward", "")["caps"][0]["spent"] == 0.5
+
+
+def test_a_password_is_asked_for_and_not_shown(curator: Curator, tmp_path: Path) -> None:
+    """At a terminal: what is typed for the name is seen, what is typed for the password is not."""
+    with served(curator) as port:
+        ours, theirs = pty.openpty()
+        known = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
+        words = ["leakcap", "login", f"http://127.0.0.1:{port}"]
+        program = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+        program += f"sys.argv = {words!r}; from leakcap_command import run; run()"
+        process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=known,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        seen = b""
+        for prompt, typed in ((b"Name: ", b"ada\n"), (b"Password: ", f"{PASSWORD}\n".encode())):
+            while prompt not in seen:
+                seen += os.read(ours, 1000)
+            time.sleep(0.2)  # the terminal stops showing what is typed just after it has asked
+            os.write(ours, typed)
+        with contextlib.suppress(OSError):  # the other end is closed
+            while more := os.read(ours, 1000):
+                seen += more
+        assert process.wait(60) == 0, seen
+        os.close(ours)
+    assert b"ada" in seen
+    assert PASSWORD.encode() not in seen
+    assert b"Signed in as local:ada" in seen

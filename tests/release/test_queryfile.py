@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from leakcap.cli.main import app
 from leakcap.errors import InvalidQuery
-from leakcap.release import load_queries
+from leakcap.release import load_policy, load_queries
 
 POLICY = """
 dataset = "visits"
@@ -140,3 +140,15 @@ def test_answers_that_cannot_agree_are_refused_before_anything_is_paid(folder: P
     for wrong in ('["all", "no"]', '["all"]', '["all", "all"]', '[["all", "s"], ["s", "all"]]'):
         with pytest.raises(InvalidQuery, match="consistent"):
             load_queries(file(folder, f"consistent = {wrong}\n" + HEAD + HOSPITAL + SUM + "epsilon = 0.1\n"))
+
+
+def test_a_file_that_asks_a_curator_names_nothing_at_hand(folder: Path) -> None:
+    policy = load_policy(folder / "policy.toml")
+    found = load_queries(file(folder, "budget = { epsilon = 1.0 }\n" + COUNT + "weight = 2\n" + SUM), policy)
+    assert [query.epsilon for query in found.queries] == [0.666666666666, 0.333333333333]
+    assert found.ledger == ""
+    for head in (HEAD, TABLES, 'ledger = "l.db"\n', 'publication = { title = "x" }\n'):
+        with pytest.raises(InvalidQuery, match="must be left out where a curator is asked"):
+            load_queries(file(folder, head + COUNT + "epsilon = 0.1\n"), policy)
+    with pytest.raises(InvalidQuery, match="`policy` of"):
+        load_queries(file(folder, COUNT + "epsilon = 0.1\n"))
