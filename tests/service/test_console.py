@@ -27,6 +27,7 @@ SEEN: dict[str, dict[str, int]] = {
     "/datasets/ward/ask": {ANALYST: 200, OWNER: 200, APPROVER: 403, AUDITOR: 403, ADMIN: 404, NOBODY: 404},
     "/datasets/none": dict.fromkeys((ANALYST, OWNER, APPROVER, AUDITOR, ADMIN, NOBODY), 404),
     "/answers": {ANALYST: 200, OWNER: 403, APPROVER: 403, AUDITOR: 403, ADMIN: 403, NOBODY: 403},
+    "/answers/ward/1": {ANALYST: 404, OWNER: 403, APPROVER: 403, AUDITOR: 403, ADMIN: 404, NOBODY: 404},
     "/budgets": {ANALYST: 200, OWNER: 200, APPROVER: 200, AUDITOR: 200, ADMIN: 403, NOBODY: 403},
     "/queue": {ANALYST: 403, OWNER: 403, APPROVER: 200, AUDITOR: 403, ADMIN: 403, NOBODY: 403},
     "/jobs": {ANALYST: 200, OWNER: 200, APPROVER: 200, AUDITOR: 403, ADMIN: 403, NOBODY: 403},
@@ -77,7 +78,7 @@ def test_each_role_sees_its_pages_and_no_others(curator: Curator, ada: Browser) 
 def test_every_page_stands_in_the_matrix() -> None:
     pages = addresses("GET")
     told = {p.replace("/ward", "/{dataset}").replace("{job}", "{number}") for p in SEEN} - {"/datasets/none"}
-    told = {p.replace("answer.csv", "answer.{kind}") for p in told}
+    told = {p.replace("answer.csv", "answer.{kind}").replace("/1", "/{number}") for p in told}
     assert pages - {"/sign-in"} == told
 
 
@@ -181,6 +182,17 @@ def test_a_question_sent_twice_is_paid_once(curator: Curator, ada: Browser) -> N
     file = ada.send("/datasets/ward/releases", {**ada.form(first, "/datasets/ward/releases"), "as": "csv"})
     assert file.headers["content-disposition"] == 'attachment; filename="answer.csv"'
     assert value[1] in file.text
+    assert spent(curator) == 0.5
+
+
+def test_an_answer_is_found_again_by_who_paid_for_it_alone(curator: Curator, ada: Browser) -> None:
+    curator.store.grants.give("local:eve", "analyst", "ward", by="test")
+    first = ada.send("/datasets/ward/releases", ada.form(ada.preview(), "/datasets/ward/releases"))
+    value = re.search(r'class="answer">([^<]+)', first.text)
+    assert value
+    assert 'href="/answers/ward/1"' in ada.get("/answers").text
+    assert value[0] in ada.get("/answers/ward/1").text
+    assert visitor(curator, "eve").get("/answers/ward/1").status_code == 404
     assert spent(curator) == 0.5
 
 

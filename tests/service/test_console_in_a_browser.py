@@ -33,8 +33,8 @@ pytestmark = pytest.mark.slow
 
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 PAGES: dict[str, tuple[str, ...]] = {
-    "ada": ("/", "/datasets/ward", "/datasets/ward/ask", "/answers", "/budgets", "/jobs", "/jobs/{done}",
-            "/jobs/{waiting}", "/tokens", "/nowhere"),
+    "ada": ("/", "/datasets/ward", "/datasets/ward/ask", "/answers", "/answers/ward/2", "/budgets",
+            "/jobs", "/jobs/{done}", "/jobs/{waiting}", "/tokens", "/nowhere"),
     "pia": ("/queue", "/queue/{waiting}"),
     "olga": ("/datasets/ward", "/people", "/audit/ward"),
     "root": ("/", "/people", "/audit"),

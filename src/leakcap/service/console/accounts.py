@@ -29,6 +29,14 @@ def answers_page(visit: Visit) -> Response:
     return visit.page("answers", {"told": [_told(visit, name) for name in names]})
 
 
+@routes.get("/answers/{dataset}/{number}")
+def own_answer_page(visit: Visit, dataset: str, number: int) -> Response:
+    """One of one's own answers, as the ledger remembers it."""
+    told = verbs.see_own_entry(visit.curator, visit.principal, dataset, number)
+    lines = StatementRecord.model_validate_json(json.dumps(told["statement"])).lines
+    return visit.page("own_answer", {**told, "lines": lines})
+
+
 @routes.get("/budgets")
 def budgets_page(visit: Visit) -> Response:
     """What is left of each data set."""

@@ -32,7 +32,7 @@ def audits_page(visit: Visit) -> Response:
     everywhere = permitted(visit.principal, grants, Action.SEE_ACTS)
     content = {
         "datasets": datasets_for(visit.curator, visit.principal, Action.SEE_LEDGER),
-        "acts": verbs.see_acts(visit.curator, visit.principal) if everywhere else None,
+        "acts": verbs.see_acts(visit.curator, visit.principal, after=None) if everywhere else None,
     }
     return visit.page("audit", content)
 
@@ -77,7 +77,7 @@ def _page(visit: Visitor, dataset: str, verified: dict[str, Any] | None = None) 
         "accounts": [(one["scope"], one["name"], account_rows(one["caps"])) for one in told["accounts"]],
         "lines": lines,
         "verified": verified,
-        "acts": verbs.see_acts(visit.curator, visit.principal, dataset),
+        "acts": verbs.see_acts(visit.curator, visit.principal, dataset, after=None),
     }
     return visit.page("audit_dataset", content)
 

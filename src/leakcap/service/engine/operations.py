@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypeAlias, TypeVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, preview, query_from
+from leakcap.release.results.exposure import exposure_of_entry
 from leakcap.release.sql.select import SelectStatement, StatementTerms, select_statement
 from leakcap.report.records.amendments import AmendRecord
 from leakcap.report.records.base import CapRecord
@@ -23,6 +25,7 @@ from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.larger import model_fitted, tabled
 from leakcap.service.engine.tables import governing
 from leakcap.statement import statement_of
+from leakcap.web.releasing.ledger_view import RememberedAnswer, has_rows, remembered_rows
 from leakcap.wire import answer_on_wire
 
 T = TypeVar("T")
@@ -145,6 +148,30 @@ def statement(call: EngineCall) -> dict[str, Any]:
     return call.asked(ask)
 
 
+def own_entry(call: EngineCall) -> dict[str, Any]:
+    """One entry of the asker's: what was asked and paid, the first numbers of its answer as the ledger
+    remembers them, and what it alone tells."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        number, book = call.body.get("entry"), table.ledger
+        mine = [one for one in book.entries() if one.id == number and one.analyst == call.analyst]
+        if not mine:
+            raise InvalidQuery("There is no such entry of yours.")
+        answer = book.answer(mine[0].id) if has_rows(mine[0]) else None
+        rows = RememberedAnswer() if answer is None else remembered_rows(answer)
+        told = statement_of(exposure_of_entry(mine[0], table.policy))
+        return {
+            "dataset": call.dataset,
+            "entry": EntryRecord.of(mine[0]).to_dict(),
+            "count": rows.count,
+            "places": rows.places,
+            "rows": [asdict(one) for one in rows.rows],
+            "statement": told.record().to_dict(),
+        }
+
+    return call.asked(ask)
+
+
 def ledger(call: EngineCall) -> dict[str, Any]:
     """Everything that the ledger tells, for those who audit it."""
 
@@ -212,6 +239,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "budget": budget,
     "check": fits_data,
     "describe": describe,
+    "entry": own_entry,
     "ledger": ledger,
     "preview": previews,
     "release": answered,

@@ -23,12 +23,15 @@ from leakcap.web.serving.settings import Settings
 
 __all__ = [
     "LedgerView",
+    "RememberedAnswer",
     "ShownRow",
     "answer_of",
     "entry_statement",
+    "has_rows",
     "layout_of",
     "ledger_view",
     "policy_of",
+    "remembered_rows",
     "require_this_policy",
     "revised_of",
     "shown_entry",
@@ -122,17 +125,19 @@ def _answers(settings: Settings, entries: list[Entry]) -> dict[int, RememberedAn
         return {}
     with Ledger.read(settings.ledger) as book:
         separate = _separate(book, policy_of(settings))
-        mine = [
-            entry.id
-            for entry in entries
-            # Fits have no cells: their coefficients may look like a number with its interval.
-            if "cells" in entry.details and not _layout(entry, True) and _mine(settings, entry, separate)
-        ]
+        mine = [entry.id for entry in entries if has_rows(entry) and _mine(settings, entry, separate)]
         found = {id_: answer for id_ in mine if (answer := book.answer(id_)) is not None}
-    return {id_: _rows(answer) for id_, answer in found.items()}
+    return {id_: remembered_rows(answer) for id_, answer in found.items()}
 
 
-def _rows(answer: Answer) -> RememberedAnswer:
+def has_rows(entry: Entry) -> bool:
+    """Whether an entry's answer is rows of numbers; fits and tables look like them and are none."""
+    # Fits have no cells: their coefficients may look like a number with its interval.
+    return "cells" in entry.details and not _layout(entry, True)
+
+
+def remembered_rows(answer: Answer) -> RememberedAnswer:
+    """The first numbers of an answer, each with its interval; none where it is not rows of numbers."""
     known = parsed_answer(answer.values)
     if known is None:
         return RememberedAnswer()

@@ -9,6 +9,7 @@ from leakcap.service.api.curator import Curator
 from leakcap.service.authorization import Action, datasets_of, roles_on
 from leakcap.service.identity.principal import Principal
 from leakcap.service.requests import request_number
+from leakcap.service.store.errors import NotFound
 from leakcap.service.store.jobs import Job
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "preview_questions",
     "release_answers",
     "see_budget",
+    "see_own_entry",
     "see_statement",
 ]
 
@@ -63,6 +65,15 @@ def see_statement(
     """What was told so far: to oneself, or with `everyone` to all together."""
     curator.allow(principal, Action.SEE_STATEMENT if everyone else Action.SEE_OWN_STATEMENT, dataset)
     return dict(curator.ask("statement", principal, dataset, {"everyone": everyone}))
+
+
+def see_own_entry(curator: Curator, principal: Principal, dataset: str, number: int) -> dict[str, Any]:
+    """An entry of one's own, with its answer as the ledger remembers it. Raises `NotFound` for any other."""
+    curator.allow(principal, Action.SEE_OWN_STATEMENT, dataset)
+    mine = curator.ask("budget", principal, dataset)["entries"]
+    if number not in [one["id"] for one in mine]:
+        raise NotFound("There is no such entry of yours.")
+    return dict(curator.ask("entry", principal, dataset, {"entry": number}))
 
 
 def preview_questions(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> dict[str, Any]:

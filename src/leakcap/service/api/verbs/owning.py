@@ -19,6 +19,8 @@ __all__ = [
     "verify_ledger",
 ]
 
+_MOST = 1000
+
 
 def pause_dataset(curator: Curator, principal: Principal, dataset: str, reason: str) -> None:
     """Nobody is answered until the data set is resumed."""
@@ -59,12 +61,13 @@ def take_anchor(curator: Curator, principal: Principal, dataset: str) -> dict[st
 
 
 def see_acts(
-    curator: Curator, principal: Principal, dataset: str | None = None, *, after: int = 0
+    curator: Curator, principal: Principal, dataset: str | None = None, *, after: int | None = 0
 ) -> dict[str, Any]:
     """The log of administrative acts, a thousand at a time, with the checked end of its whole chain; of one
-    data set, for those who look after it, or of all for administrators."""
+    data set, for those who look after it, or of all for administrators. Without `after` the newest."""
     curator.allow(principal, Action.SEE_ACTS, dataset)
     checked = curator.store.verify_acts()
+    begin = max(0, checked.rows - _MOST) if after is None else after
     return {
         "rows": checked.rows,
         "head": checked.head,
@@ -79,6 +82,6 @@ def see_acts(
                 "details": dict(one.details),
                 "hash": one.hash,
             }
-            for one in curator.store.acts.all(dataset=dataset, after=after)
+            for one in curator.store.acts.all(dataset=dataset, after=begin)
         ],
     }
