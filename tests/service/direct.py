@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,11 @@ class DirectEngine(EngineClient):
     def __init__(self, configuration: Configuration) -> None:
         super().__init__("", seconds=1.0)
         self._configuration, self._tables = configuration, OpenTables(configuration.data)
+        self._one_at_a_time = threading.Lock()
 
     def _told(self, message: Mapping[str, Any]) -> Any:
-        told = answer(json.loads(json.dumps(message)), self._configuration, self._tables)
+        with self._one_at_a_time:
+            told = answer(json.loads(json.dumps(message)), self._configuration, self._tables)
         return json.loads(json.dumps(told, allow_nan=False))
 
 
