@@ -4,8 +4,8 @@
 table of one row, with four web workers and two engines: exactly 1,000 are answered, and what was spent is the
 cap. Then how many small questions are answered in a second, new ones and known ones, and a question about ten
 million rows beside the library. Targets: p99 below 250 ms, 200 answers a second on two cores, 1.3 times. With
-the URLs of two PostgreSQL databases, whose names get `_race`, `_throughput` and `_long` at their ends and which
-are empty, ledger and store live there, else in SQLite files.
+the URLs of two empty PostgreSQL databases, whose names get `_race`, `_throughput` and `_long` at the end,
+ledger and store live there, else in SQLite files.
 """
 
 from __future__ import annotations
