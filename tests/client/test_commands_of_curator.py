@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 import leakcap.client
@@ -153,6 +154,28 @@ def test_what_does_not_go_with_a_server_is_refused(both: Both, home: Path) -> No
     told = refused(run(*at, "sql", SQL, "--epsilon", "1", "--fresh", cwd=home))
     assert "--fresh pays ε = 1 for new noise" in told
     assert "begin with https://" in refused(run("--server", "http://example.org", "login"))
+
+
+def test_an_answer_that_is_lost_is_told_as_the_terminal_needs_it(
+    both: Both, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leakcap.client.http._PAUSES", ())
+
+    def lost(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
+        if request.url.path.endswith("/releases"):
+            raise httpx.ReadError("the line is dead")
+        return answer
+
+    def connect(url: str) -> Connection:
+        transport = InProcess(both.curator)
+        transport.after = lost
+        return Connection(url, both.there._http._token, transport=transport)
+
+    monkeypatch.setattr(leakcap.client, "connect", connect)
+    told = refused(run("--server", HOME, "sql", SQL, "--epsilon", "1"))
+    assert "Ask again without --fresh" in told
+    assert "request=" not in told
+    assert both.there.sql(SQL, epsilon=1.0)[0].repeated
 
 
 @pytest.fixture

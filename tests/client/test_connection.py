@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,12 @@ def test_no_token_goes_to_an_open_address(url: str) -> None:
     with pytest.raises(InvalidParameter, match="`url` of a curator") as found:
         lc.connect(url, token="lkc_secret")
     assert "pw" not in str(found.value)
+
+
+def test_without_httpx_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(InvalidParameter, match=r"pip install 'leakcap\[client\]'"):
+        lc.connect(HOME, token="lkc_x")
 
 
 def test_a_redirect_is_not_followed(curator: Curator) -> None:

@@ -144,11 +144,17 @@ def given_server(url: str | None, dataset: str | None, command: str | None, *, s
 
 @contextmanager
 def awaited(server: Server) -> Iterator[None]:
-    """A question that waits is told as the terminal needs it."""
-    from leakcap.client import AwaitingApproval
+    """A question that waits, or whose answer was lost, is told as the terminal needs it."""
+    from leakcap.client import AwaitingApproval, NoAnswer
 
     try:
         yield
+    except NoAnswer as error:
+        told = str(error).partition(" Whether it was paid")[0]
+        raise error.saying(
+            f"{told} Whether it was paid for, only the curator knows. Ask again without --fresh: an answer "
+            "that was recorded is repeated for free."
+        ) from None
     except AwaitingApproval as error:
         number = "" if error.job is None else error.job.id
         waits = "" if error.job is None else f": {error.job.state}"
