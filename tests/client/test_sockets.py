@@ -25,6 +25,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 import leakcap as lc
 from client.in_process import curator_in, token_of
 from client.serving import served
+from ending_with_us import with_us
 from leakcap.client import NoAnswer
 from leakcap.service.api.curator import Curator
 from service.direct import PASSWORD
@@ -135,7 +136,7 @@ def test_a_password_is_asked_for_and_not_shown(curator: Curator, tmp_path: Path)
         program = "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
         program += f"sys.argv = {words!r}; from leakcap_command import run; run()"
         process = subprocess.Popen(
-            [sys.executable, "-c", program],
+            with_us([sys.executable, "-c", program]),
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
