@@ -66,7 +66,8 @@ def _check_nested(
         own = {name: found[name] for name in columns if name in found}
         if len(columns) == 1 or not own:
             continue
-        said = ", ".join(f"{name} = {key}" for name, key in own.items())
+        ends = {name: key if isinstance(key, tuple) else (key,) for name, key in own.items()}
+        said = ", ".join(f"{name} = {'..'.join(map(str, keys))}" for name, keys in ends.items())
         cells = [
             path
             for path in planned.keys_of(place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -117,8 +117,6 @@ def margined_tables(
     known = {frozenset(one.columns): one for one in record.tables}
     cells: dict[frozenset[str], dict[_Line, CellRecord]] = {}
 
-    nested = {*record.within, *record.within.values()}
-
     def cell_at(line: _Line) -> CellRecord:
         columns = frozenset(column for column, _, _ in line)
         if columns not in cells:
@@ -136,7 +134,8 @@ def margined_tables(
             for place, column in enumerate(table.columns)
         }
         # Not every key of a column goes with every one of another that it lies within.
-        free = {column: len(own) for column, own in keys.items() if column not in nested}
+        chains = [_chain(column, record.within) for column in table.columns]
+        free = {column: len(keys[column]) for column in table.columns if not _tied(column, chains)}
         over = _across(free, most) if len(keys) > 1 else _NOWHERE
         down = [column for column in table.columns if column != over]
         lines = [_line(table.columns, cell) for cell in table.cells]
@@ -161,6 +160,20 @@ def margined_tables(
 def _line(columns: Sequence[str], cell: CellRecord) -> _Line:
     pairs = zip(columns, cell.keys, strict=True)
     return frozenset((column, type(key).__name__, str(key)) for column, key in pairs)
+
+
+def _chain(column: str, within: Mapping[str, str]) -> list[str]:
+    """A column, and those that it lies within."""
+    found = [column]
+    while found[-1] in within:
+        found.append(within[found[-1]])
+    return found
+
+
+def _tied(column: str, chains: Sequence[Sequence[str]]) -> bool:
+    """Whether it lies within another column of the table, or one of them within it."""
+    mine = next(chain for chain in chains if chain[0] == column)
+    return any(column in chain or chain[0] in mine for chain in chains if chain is not mine)
 
 
 def _across(sizes: dict[str, int], most: int) -> str:
