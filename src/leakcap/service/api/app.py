@@ -10,11 +10,13 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 import leakcap
+from leakcap.service.api.bodies import Status
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.dataset_routes import dataset_routes
 from leakcap.service.api.guard import CuratorGuard
 from leakcap.service.api.identity_routes import identity_routes
 from leakcap.service.api.job_routes import job_routes
+from leakcap.service.api.lately import Lately
 from leakcap.service.api.owner_routes import owner_routes
 from leakcap.service.api.rates import Rates
 from leakcap.service.api.refusing import PROBLEMS, refusals
@@ -81,20 +83,28 @@ def _routes(curator: Curator) -> FastAPI:
     return app
 
 
+def _ready(curator: Curator) -> bool:
+    try:
+        curator.store.pauses.list()
+        for dataset in curator.configuration.data:
+            curator.engine.call("check", dataset, "")
+    except (EngineFailed, leakcap.errors.LeakcapError):
+        return False
+    return True
+
+
 def _monitored(app: FastAPI, curator: Curator) -> None:
     @app.get("/healthz", tags=["monitoring"])
     def alive() -> dict[str, str]:
         """This worker answers."""
         return {"status": "alive", "version": leakcap.__version__}
 
-    @app.get("/readyz", tags=["monitoring"])
+    readiness = Lately(lambda: _ready(curator))
+
+    @app.get("/readyz", tags=["monitoring"], response_model=Status, responses={503: {"model": Status}})
     def ready() -> Response:
-        """Store and engine answer."""
-        try:
-            curator.store.pauses.list()
-            for dataset in curator.configuration.data:
-                curator.engine.call("check", dataset, "")
-        except (EngineFailed, leakcap.errors.LeakcapError):
+        """Store and engine answer; whoever asks again within a second is told the same."""
+        if not readiness():
             return JSONResponse({"status": "not ready"}, 503)
         return JSONResponse({"status": "ready"})
 

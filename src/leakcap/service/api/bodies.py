@@ -16,6 +16,7 @@ __all__ = [
     "NewTokenBody",
     "PauseBody",
     "SignInBody",
+    "Status",
 ]
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=300)]
@@ -56,6 +57,12 @@ class AskBody(_Body):
     def content(self) -> dict[str, Any]:
         """What was given, for the engine."""
         return {name: value for name, value in self.model_dump().items() if value not in (None, False)}
+
+
+class Status(BaseModel):
+    """Whether the curator answers."""
+
+    status: Literal["ready", "not ready"]
 
 
 class SignInBody(_Body):

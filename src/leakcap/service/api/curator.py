@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from leakcap.service.api.metrics import Metrics
+from leakcap.service.api.rates import AtOnce
 from leakcap.service.authorization import Action, require
 from leakcap.service.configuration import Configuration
 from leakcap.service.engine.calling import EngineClient
@@ -30,6 +31,7 @@ class Curator:
     engine: EngineClient
     providers: Providers
     metrics: Metrics = field(default_factory=Metrics)
+    at_once: AtOnce = field(default_factory=AtOnce)
 
     def who(self, request: Request) -> Principal:
         """Who asks, by the header `Authorization`. Raises `Unauthenticated`."""
@@ -54,7 +56,8 @@ class Curator:
 
     def ask(self, operation: str, principal: Principal, dataset: str, body: Any = None, **more: Any) -> Any:
         """What the engine says to this person."""
-        return self.engine.call(operation, dataset, principal.subject, body, **more)
+        with self.at_once.one(principal.subject):
+            return self.engine.call(operation, dataset, principal.subject, body, **more)
 
     def require_open(self, dataset: str) -> None:
         """Raise `StateConflict` where the owner paused the data set."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leakcap.service.api.rates import Rates, TooManyRequests
-from leakcap.service.api.ticks import rung
+from leakcap.service.ticks import rung
 from leakcap.web.serving.arriving import host_name, replayed, single_headers, whole_body, with_headers
 from leakcap.web.serving.guard import HEADERS
 from leakcap.wire import PREFIX
@@ -118,7 +118,7 @@ class CuratorGuard:
             return None
         near = scope.get("client")
         try:
-            self._rates.count(headers.get("authorization", ""), near[0] if near else "")
+            self._rates.count(_credential(headers), near[0] if near else "")
         except TooManyRequests as error:
             return 429, "too-many-requests", "Too many requests", str(error)
         return None
@@ -156,6 +156,12 @@ class CuratorGuard:
             await send(message)
 
         return sending
+
+
+def _credential(headers: Mapping[str, str]) -> str:
+    """What is presented, however its header is spelled: spaces and letters make no second credential."""
+    scheme, _, text = headers.get("authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
 
 
 def _is_page(path: str) -> bool:

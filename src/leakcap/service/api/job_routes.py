@@ -11,11 +11,13 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from leakcap.errors import LeakcapError
 from leakcap.service.api.bodies import DecisionBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_job
 from leakcap.service.api.verbs import jobs as verbs
 from leakcap.service.store.job_states import UNFINISHED
+from leakcap.service.store.jobs import Job
 
 __all__ = ["job_routes"]
 
@@ -23,10 +25,14 @@ _PAUSE = 0.5
 _LONGEST = 600
 
 
+def _still(curator: Curator, request: Request, number: str) -> Job:
+    """The job, for who may see it now."""
+    return verbs.seen(curator, curator.who(request), number)
+
+
 def job_routes(curator: Curator) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1", tags=["jobs"])
-    store = curator.store
 
     @routes.get("/jobs")
     def jobs(request: Request) -> dict[str, Any]:
@@ -62,7 +68,10 @@ def job_routes(curator: Curator) -> APIRouter:
         async def stream() -> AsyncIterator[str]:
             last = ""
             for _ in range(int(_LONGEST / _PAUSE)):
-                job = await run_in_threadpool(store.jobs.find, number)
+                try:
+                    job = await run_in_threadpool(_still, curator, request, number)
+                except LeakcapError:  # signed out, or no longer theirs to see
+                    return
                 text = json.dumps(told_of_job(job, own=job.subject == principal.subject))
                 if text != last:
                     last = text

@@ -1,17 +1,21 @@
-"""How many requests one credential, or one address without any, may send in a minute, to one worker."""
+"""How many requests one credential, or one address without any, may send in a minute, to one worker; and how
+many questions of one person its engine may have at a time."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from leakcap.errors import LeakcapError
 
-__all__ = ["Rates", "TooManyRequests"]
+__all__ = ["AtOnce", "Rates", "TooManyRequests"]
 
 _MOST = 10_000
+_AT_ONCE = 8
 
 
 class TooManyRequests(LeakcapError):
@@ -46,3 +50,30 @@ class Rates:
                 del self._left[next(iter(self._left))]
         if left < 1.0:
             raise TooManyRequests(f"More than {self._most:,} requests in a minute. Wait a moment.")
+
+
+class AtOnce:
+    """How many questions of each person are being answered, so that nobody's fill the queue of the engine.
+
+    >>> with AtOnce(1).one("local:ada"):
+    ...     print("answered")
+    answered
+    """
+
+    def __init__(self, most: int = _AT_ONCE) -> None:
+        self._most, self._now, self._lock = most, Counter[str](), threading.Lock()
+
+    @contextmanager
+    def one(self, subject: str) -> Iterator[None]:
+        """One question of this person. Raises `TooManyRequests`."""
+        with self._lock:
+            if self._now[subject] >= self._most:
+                raise TooManyRequests(f"{self._most} of your questions are being answered. Wait for one.")
+            self._now[subject] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._now[subject] -= 1
+                if not self._now[subject]:
+                    del self._now[subject]

@@ -84,6 +84,11 @@ def refusals(app: FastAPI) -> None:
     def engine(request: Request, error: EngineFailed) -> Response:
         return _problem(problem_of_engine(error))
 
+    @app.exception_handler(Exception)
+    def fault(request: Request, error: Exception) -> Response:
+        """Raised again after it: the guard writes to the log where it was, without its text."""
+        return _problem(problem_of_engine(EngineFailed("internal")))
+
     @app.exception_handler(RequestValidationError)
     def unread(request: Request, error: RequestValidationError) -> Response:
         found = error.errors()[0] if error.errors() else {}

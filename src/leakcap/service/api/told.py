@@ -21,7 +21,8 @@ def told_of_job(job: Job, *, own: bool, decided: Sequence[Decided] = ()) -> dict
         "dataset": job.dataset,
         "subject": job.subject,
         "kind": job.kind,
-        "asked": job.body,
+        "asked": {name: value for name, value in job.body.items() if name != "policy"},
+        "policy": job.body.get("policy"),
         "state": str(job.state),
         "needed": job.needed,
         "decisions": [

@@ -40,7 +40,7 @@ class EngineCall:
         """The request as the ledger knows it; None where it has no number."""
         if not self.request:
             return None
-        body = {name: value for name, value in self.body.items() if name != "minimal"}
+        body = {name: value for name, value in self.body.items() if name not in ("minimal", "policy")}
         asked = json.dumps({"operation": self.operation, "body": body}, sort_keys=True)
         return Request(self.request, text_hash(asked))
 

@@ -54,7 +54,11 @@ class EngineClient:
             "request": request,
         }
         again = operation != "amend" and (operation != "release" or bool(request))
+        begun = time.monotonic()
         told = self._told(message)
+        if told is None and time.monotonic() - begun >= self._seconds:
+            # It was ended for the time that it took, and would be again.
+            raise EngineFailed("time")
         if told is None and again:
             told = self._told(message)
         if told is None:

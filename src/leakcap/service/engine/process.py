@@ -22,11 +22,13 @@ from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.messages import receive, send
 from leakcap.service.engine.operations import OPERATIONS
 from leakcap.service.engine.tables import OpenTables
+from leakcap.service.ticks import on_the_clock
 from leakcap.wire import as_problem
 
 __all__ = ["answer", "answer_calls", "confine"]
 
 _log = logging.getLogger(__name__)
+_FASTER = 8.0
 
 
 def confine(memory_mib: int) -> None:
@@ -49,11 +51,30 @@ def answer_calls(listener: socket.socket, configuration: Configuration, *, secon
             while (message := receive(connection)) is not None:
                 # The one that hangs is this process: to end it is the only way out of a library's C code.
                 signal.setitimer(signal.ITIMER_REAL, seconds)
-                try:
-                    told = answer(message, configuration, tables)
-                finally:
-                    signal.setitimer(signal.ITIMER_REAL, 0.0)
-                send(connection, told)
+                with _paced(message, configuration.tick):
+                    try:
+                        told = answer(message, configuration, tables)
+                    finally:
+                        signal.setitimer(signal.ITIMER_REAL, 0.0)
+                _send(connection, told)
+
+
+def _paced(message: Any, tick: float) -> contextlib.AbstractContextManager[None]:
+    """Until a rung of a faster clock nobody else is answered either, where data were read: whoever waits
+    in the queue behind a question, with one that is free, would time it beside the clock."""
+    reads = isinstance(message, Mapping) and message.get("operation") == "release"
+    return on_the_clock(tick / _FASTER) if reads else contextlib.nullcontext()
+
+
+def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
+    """Say it; where it is too long or no JSON, say so, and go on."""
+    try:
+        send(connection, told)
+    except OSError:
+        raise
+    except (LeakcapError, ValueError, RecursionError) as error:
+        _log.error("an answer could not be sent: %s", _where(error))
+        send(connection, {"problem": as_problem(error)})
 
 
 def answer(message: Any, configuration: Configuration, tables: OpenTables) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -15,6 +16,8 @@ from leakcap.service.configuration import DataSource
 
 __all__ = ["OpenTables", "governing"]
 
+_log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 
@@ -25,9 +28,11 @@ def governing(source: DataSource) -> Policy:
     if begun_by(source.ledger):
         return written
     with Ledger.read(source.ledger) as book:
-        if book.policy == written.fingerprint() or not book.policy_text or not book.totals().entries:
+        amendments = book.amendments()
+        begun = book.totals().entries or amendments
+        if book.policy == written.fingerprint() or not book.policy_text or not begun:
             return written
-        known = {one.before for one in book.amendments()} | {one.policy for one in book.amendments()}
+        known = {one.before for one in amendments} | {one.policy for one in amendments}
         if written.fingerprint() in known:
             return load_policy(json.loads(book.policy_text))
     raise LedgerError(
@@ -46,7 +51,7 @@ class OpenTables:
     def of(self, dataset: str, analyst: str) -> PrivateTable:
         """The table as this analyst asks it."""
         if dataset not in self._open:
-            self._open[dataset] = self._opened(self._data[dataset])
+            self._open[dataset] = self._opened(dataset)
         return self._open[dataset].asked_by(analyst)
 
     def asked(self, dataset: str, analyst: str, ask: Callable[[PrivateTable], T]) -> T:
@@ -72,7 +77,8 @@ class OpenTables:
         for dataset in list(self._open):
             self.forget(dataset)
 
-    def _opened(self, source: DataSource) -> PrivateTable:
+    def _opened(self, dataset: str) -> PrivateTable:
+        source = self._data[dataset]
         try:
             return PrivateTable(
                 source.source,
@@ -83,4 +89,6 @@ class OpenTables:
             )
         except LeakcapError as error:
             # Nobody who asks can mend where data and ledger are, nor needs to know.
-            raise error.saying(f"The data set cannot be opened: {error}") from None
+            _log.error("data set %a cannot be opened: %a", dataset, str(error))
+            told = "The data set cannot be opened. Its owner finds the reason in the curator's log."
+            raise error.saying(told) from None

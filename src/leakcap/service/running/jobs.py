@@ -18,6 +18,7 @@ from leakcap.service.requests import request_number
 from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.jobs import Job
 from leakcap.service.store.store import Store
+from leakcap.service.ticks import on_the_clock
 from leakcap.wire import as_problem
 
 __all__ = ["work"]
@@ -43,11 +44,14 @@ def work(
         if job is None:
             time.sleep(_PAUSE)
         elif job.dataset in configuration.data:
-            _do(job, store, engine)
+            _do(job, store, engine, configuration)
 
 
-def _do(job: Job, store: Store, engine: EngineClient) -> None:
-    """The work of one job; told of every two seconds, so that nobody else takes it."""
+def _do(job: Job, store: Store, engine: EngineClient, configuration: Configuration) -> None:
+    """The work of one job; told of every two seconds, so that nobody else takes it.
+
+    It ends on the clock, as an answer that is waited for leaves on it: everybody sees when a job ended.
+    """
     ended = threading.Event()
 
     def beat() -> None:
@@ -58,7 +62,8 @@ def _do(job: Job, store: Store, engine: EngineClient) -> None:
     beating.start()
     try:
         number = request_number(job.subject, job.dataset, job.key)
-        told = engine.call(job.kind, job.dataset, job.subject, job.body, request=number)
+        with on_the_clock(configuration.tick):
+            told = engine.call(job.kind, job.dataset, job.subject, job.body, request=number)
         entries = [one["entry"] for one in told["answers"]]
         store.jobs.finish(job, result=entries)
     except StateConflict:

@@ -98,8 +98,10 @@ def release_answers(
     curator.require_open(dataset)
     needed = _approvals(curator, principal, dataset, asked)
     if needed or later:
+        # What is approved of is the question under this policy: under another it may cost and tell more.
+        policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
         job, _ = curator.store.jobs.create(
-            principal.subject, dataset, "release", asked.content, key=key, needed=needed
+            principal.subject, dataset, "release", {**asked.content, **policy}, key=key, needed=needed
         )
         return job
     number = request_number(principal.subject, dataset, key)

@@ -44,7 +44,11 @@ def list_jobs(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """One's own jobs, and those of the data sets that one looks after; the newest hundred of each."""
     curator.allow(principal, Action.LIST_DATASETS)
     grants, jobs = curator.grants(principal), curator.store.jobs
-    found = {job.id: job for job in jobs.list(subject=principal.subject)}
+    found = {
+        job.id: job
+        for job in jobs.list(subject=principal.subject)
+        if permitted(principal, grants, Action.SEE_OWN_JOBS, job.dataset)
+    }
     for dataset in datasets_of(principal, grants):
         if permitted(principal, grants, Action.SEE_JOBS, dataset):
             found |= {job.id: job for job in jobs.list(dataset=dataset)}

@@ -8,8 +8,11 @@ nats. What it tells in truth the timing audit measures (`benchmarks/curator_timi
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["RATIO", "most_nats", "rung"]
+__all__ = ["RATIO", "most_nats", "on_the_clock", "rung"]
 
 RATIO = 1.25
 """How much later the next rung is. An answer waits for at most a quarter of the time that it took."""
@@ -26,6 +29,17 @@ def rung(elapsed: float, tick: float) -> float:
     steps = math.ceil(math.log(elapsed / tick) / math.log(RATIO) - 1e-9)
     found = tick * RATIO**steps
     return found if found >= elapsed else found * RATIO
+
+
+@contextmanager
+def on_the_clock(tick: float) -> Iterator[None]:
+    """Whatever is done within, also where it fails, ends on a rung."""
+    begun = time.monotonic()
+    try:
+        yield
+    finally:
+        elapsed = time.monotonic() - begun
+        time.sleep(rung(elapsed, tick) - elapsed)
 
 
 def most_nats(seconds: float, tick: float) -> float:
