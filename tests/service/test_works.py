@@ -129,6 +129,28 @@ def test_two_people_approve_and_none_of_them_asked(tmp_path: Path) -> None:
     curator.store.close()
 
 
+def test_what_was_approved_under_another_policy_is_not_done(tmp_path: Path) -> None:
+    """An owner may amend between: then it is asked again, and approved again."""
+    curator = curator_in(tmp_path, more=APPROVAL.replace("approvers = 2", "approvers = 1"))
+    curator.store.grants.give("local:olga", "approver", "ward", by="test")
+    web = client_of(curator)
+    ada, olga = signed_in(web, "ada"), signed_in(web, "olga")
+    ask(web, ada, "first")
+    job = asked_for(web, ada, "fits", FIT)
+    policy = web.get("/v1/datasets/ward", headers=olga).json()["policy"]
+    policy["caps"]["epsilon"] = 9.0
+    amended = {"policy": policy, "reason": "agreed"}
+    assert web.post("/v1/datasets/ward/amend", json=amended, headers=olga).status_code == 200
+    place = f"/v1/approvals/{job['id']}"
+    assert web.post(place, json={"verdict": "approve"}, headers=olga).json()["state"] == "queued"
+    worked(curator)
+    told = web.get(f"/v1/jobs/{job['id']}", headers=ada).json()
+    assert told["state"] == "failed"
+    assert "amended" in told["problem"]["detail"]
+    assert spent(curator) == 0.5
+    curator.store.close()
+
+
 def test_a_refusal_says_why(tmp_path: Path) -> None:
     curator = curator_in(tmp_path, more=APPROVAL)
     curator.store.grants.give("local:olga", "approver", "ward", by="test")

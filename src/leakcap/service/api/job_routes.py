@@ -27,7 +27,7 @@ _LONGEST = 600
 
 def _still(curator: Curator, request: Request, number: str) -> Job:
     """The job, for who may see it now."""
-    return verbs.seen(curator, curator.who(request), number)
+    return verbs.find_job(curator, curator.who(request), number)
 
 
 def job_routes(curator: Curator) -> APIRouter:

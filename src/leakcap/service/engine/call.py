@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from leakcap.errors import InvalidQuery
 from leakcap.ledger import Request
 from leakcap.ledger.chain import text_hash
 from leakcap.release import PrivateTable
@@ -43,6 +44,18 @@ class EngineCall:
         body = {name: value for name, value in self.body.items() if name not in ("minimal", "policy")}
         asked = json.dumps({"operation": self.operation, "body": body}, sort_keys=True)
         return Request(self.request, text_hash(asked))
+
+    def require_approved_policy(self, table: PrivateTable) -> None:
+        """Raise `InvalidQuery` where the question was approved of under another policy, and not answered
+        yet."""
+        policy, paid = self.body.get("policy"), self.paid_once
+        if policy in (None, table.policy.fingerprint()):
+            return
+        if paid is None or table.ledger.request(paid.key) is None:
+            raise InvalidQuery(
+                "The policy was amended after this question was asked: what was approved is no longer what "
+                "it would cost and tell. Nothing was spent. Ask again under a new idempotency key."
+            )
 
     @property
     def where(self) -> DataSource:

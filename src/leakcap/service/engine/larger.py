@@ -33,6 +33,7 @@ def model_fitted(call: EngineCall) -> dict[str, Any]:
     """A model whose fit is a private release."""
 
     def ask(table: PrivateTable) -> dict[str, Any]:
+        call.require_approved_policy(table)
         content = call.body.get("model")
         if not isinstance(content, Mapping):
             raise InvalidQuery("`model` must be an object with the fields of a model file.")
@@ -60,7 +61,8 @@ def tabled(call: EngineCall) -> dict[str, Any]:
     """Tables that share one charge; with `choose` only so many of them, chosen by a private score."""
 
     def ask(table: PrivateTable) -> dict[str, Any]:
-        fields = {name: one for name, one in call.body.items() if name not in ("choose", "fresh")}
+        call.require_approved_policy(table)
+        fields = {name: one for name, one in call.body.items() if name not in ("choose", "fresh", "policy")}
         try:
             question = TablesQuestion.model_validate(fields)
         except ValidationError as error:

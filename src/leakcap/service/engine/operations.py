@@ -93,7 +93,7 @@ def answered(call: EngineCall) -> dict[str, Any]:
     """Answers, each as the ledger remembers it and as a record; what is left of the caps on everything."""
 
     def ask(table: PrivateTable) -> dict[str, Any]:
-        _require_approved_policy(call, table)
+        call.require_approved_policy(table)
         queries, statement = _asked(call.body, table)
         fresh = call.body.get("fresh", False) is True
         found = table.release_recorded(queries, fresh=fresh, request=call.paid_once)
@@ -110,18 +110,6 @@ def answered(call: EngineCall) -> dict[str, Any]:
         return {**answers, "releases": [one.to_dict() for one in shown]}
 
     return call.asked(ask)
-
-
-def _require_approved_policy(call: EngineCall, table: PrivateTable) -> None:
-    """Raise `InvalidQuery` where the question was approved of under another policy, and not answered yet."""
-    policy, paid = call.body.get("policy"), call.paid_once
-    if policy in (None, table.policy.fingerprint()):
-        return
-    if paid is None or table.ledger.request(paid.key) is None:
-        raise InvalidQuery(
-            "The policy was amended after this question was asked: what was approved is no longer what it "
-            "would cost and tell. Nothing was spent. Ask again under a new idempotency key."
-        )
 
 
 def budget(call: EngineCall) -> dict[str, Any]:

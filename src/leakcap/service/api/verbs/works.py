@@ -25,5 +25,8 @@ def work_asked(
     curator.require_open(dataset)
     approval = curator.configuration.data[dataset].approval
     needed = 0 if approval is None else approval.approvers
-    job, _ = curator.store.jobs.create(principal.subject, dataset, kind, dict(body), key=key, needed=needed)
+    # What is approved of is the question under this policy: under another it may cost and tell more.
+    policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
+    asked = {**body, **policy}
+    job, _ = curator.store.jobs.create(principal.subject, dataset, kind, asked, key=key, needed=needed)
     return job
