@@ -243,16 +243,17 @@ def test_under_another_policy_a_question_is_previewed_again(
 
 def test_an_answer_leaves_on_the_clock(tmp_path: Path) -> None:
     slow = staffed(tmp_path)
-    slow = replace(slow, configuration=slow.configuration.model_copy(update={"tick": 0.4}))
+    slow = replace(slow, configuration=slow.configuration.model_copy(update={"tick": 0.25}))
     ada = visitor(slow, ANALYST)
     form = ada.form(ada.preview(), "/datasets/ward/releases")
     for fields in (form, {**form, "seal": ""}):
         began = time.monotonic()
         ada.send("/datasets/ward/releases", fields)
-        assert time.monotonic() - began >= 0.4
+        assert time.monotonic() - began >= 0.25
     began = time.monotonic()
-    ada.get("/tokens")
-    assert time.monotonic() - began < 0.4  # the planted page without a clock
+    for _ in range(4):
+        ada.get("/tokens")
+    assert time.monotonic() - began < 1.0  # the planted page without a clock
     slow.store.close()
 
 
