@@ -277,7 +277,10 @@ def test_sql_is_previewed_and_asked(curator: Curator, ada: Browser) -> None:
 def test_two_people_approve_and_the_third_sees_the_answer(curator: Curator, ada: Browser) -> None:
     job = waiting_job(ada)
     pia, pol = visitor(curator, "pia"), visitor(curator, "pol")
+    assert "was asked of ward so far" not in pia.get(f"/queue/{job}").text
+    ada.send("/datasets/ward/releases", ada.form(ada.preview(), "/datasets/ward/releases"))
     page = pia.get(f"/queue/{job}")
+    assert "was asked of ward so far" in page.text
     assert "ε = 1" in page.text
     assert "0 of 2 approvals" in page.text
     form = pia.form(page, f"/queue/{job}")

@@ -8,9 +8,10 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from leakcap.errors import LeakcapError
+from leakcap.errors import InvalidQuery, LeakcapError
 from leakcap.report.records.previews import PreviewRecord
 from leakcap.service.api.bodies import DecisionBody
+from leakcap.service.api.verbs import datasets
 from leakcap.service.api.verbs import jobs as verbs
 from leakcap.service.authorization import Action, permitted
 from leakcap.service.console.answering import answer_content, downloaded
@@ -18,6 +19,7 @@ from leakcap.service.console.fields import body_of
 from leakcap.service.console.reach import require_page
 from leakcap.service.console.visiting import Sent, Visit, Visitor
 from leakcap.service.store.job_states import UNFINISHED, JobState
+from leakcap.statement.record import LineRecord, StatementRecord
 
 __all__ = ["routes"]
 
@@ -102,9 +104,19 @@ def _waiting(visit: Visitor, number: str, *, problem: str = "") -> Response:
         "waits": job["state"] == JobState.AWAITING_APPROVAL,
         "decided": visit.principal.subject in decided,
         "approved": sum(one["verdict"] == "approve" for one in job["decisions"]),
+        "so_far": _so_far(visit, job["dataset"]),
         "problem": problem,
     }
     return visit.page("waiting", content, status=409 if problem else 200)
+
+
+def _so_far(visit: Visitor, dataset: str) -> tuple[LineRecord, ...]:
+    """What all answers of the data set tell together; nothing where there are none."""
+    try:
+        told = datasets.see_statement(visit.curator, visit.principal, dataset, everyone=True)
+    except InvalidQuery:
+        return ()
+    return StatementRecord.model_validate_json(json.dumps(told)).lines
 
 
 def _approves(visit: Visitor, job: dict[str, Any]) -> bool:
