@@ -38,7 +38,7 @@ from leakcap.policy.validation import complaints, read_checked
 from leakcap.release import QueryFile
 from leakcap.release.planning.queries import locations
 from leakcap.release.results.publication import Publication
-from leakcap.tables.question import Number, TableAsked, TablesQuestion
+from leakcap.tables.question import Flag, Number, TableAsked, TablesQuestion
 
 __all__ = ["TablesContents", "TablesFile", "file_of_contents", "load_tables", "workloads_of"]
 
@@ -59,7 +59,7 @@ class TablesContents(BaseModel):
     where: str | None = None
     ranges: tuple[str, ...] | None = None
     prefixes: tuple[str, ...] | None = None
-    nested: bool | None = None
+    nested: Flag | None = None
     tables: tuple[TableAsked, ...] = Field(min_length=1)
 
 

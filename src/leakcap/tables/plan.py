@@ -35,7 +35,7 @@ from leakcap.numeric import float_up
 from leakcap.numeric.rounding import floor_log2
 from leakcap.sampling.rational import printed
 from leakcap.tables.nested.bound import least_error
-from leakcap.tables.nested.division import shares_of
+from leakcap.tables.nested.division import rho_shares
 from leakcap.tables.nested.level import Level
 from leakcap.tables.ordered.basis import root_down
 from leakcap.tables.ordered.protocol import Basis
@@ -98,7 +98,7 @@ class ResidualPlan:
         owner = "ResidualPlan"
         heard = [table for table in tables if reach_squared(workload, table)]
         roots = (
-            shares_of(workload, heard)
+            rho_shares(workload, heard)
             if workload.within
             else _roots(workload, heard, _own_measures(workload))
         )

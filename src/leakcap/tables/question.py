@@ -30,11 +30,13 @@ from leakcap.tables.ordered.design import Kind
 from leakcap.tables.plan import ResidualPlan
 from leakcap.tables.workload import MOST_TABLES, Places, Workload
 
-__all__ = ["Number", "PlannedTables", "TableAsked", "TablesQuestion"]
+__all__ = ["Flag", "Number", "PlannedTables", "TableAsked", "TablesQuestion"]
 
 Number = Annotated[float, Field(strict=True)]
 """A number; `true` and text are none, in a file as in Python."""
 Ways = Annotated[int, Field(strict=True, ge=1)]
+Flag = Annotated[bool, Field(strict=True)]
+"""`true` or `false`; numbers and text are none."""
 
 
 class TableAsked(BaseModel):
@@ -89,7 +91,7 @@ class TablesQuestion(BaseModel):
     rho: Number | None = None
     epsilon: Number | None = None
     where: str | None = None
-    nested: bool | None = None
+    nested: Flag | None = None
 
     def planned(self, policy: Policy) -> PlannedTables:
         """What is counted and which noise it gets. Raises `InvalidQuery`; touches no data."""

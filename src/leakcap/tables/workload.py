@@ -17,7 +17,7 @@ from leakcap.errors import require
 from leakcap.sampling.rational import printed
 from leakcap.tables.nested.chains import Chains, Within
 from leakcap.tables.nested.level import Level
-from leakcap.tables.nested.ways import Way, chain_way, column_way
+from leakcap.tables.nested.ways import NoiseWay, chain_way, column_way
 from leakcap.tables.ordered.basis import basis_of
 from leakcap.tables.ordered.design import MOST_ORDERED, Kind
 from leakcap.tables.ordered.protocol import Basis
@@ -175,11 +175,11 @@ class Workload:
         """Which columns lie within each other."""
         return Chains.of(self.columns, self.within)
 
-    def ways(self, table: Places, part: Places) -> tuple[Way, ...]:
+    def ways(self, table: Places, part: Places) -> tuple[NoiseWay, ...]:
         """How the noise of a margin `part` reaches each column of a table."""
         return tuple(self._way(i, self.chains.met(i, part)) for i in table)
 
-    def _way(self, place: int, source: int | None) -> Way:
+    def _way(self, place: int, source: int | None) -> NoiseWay:
         if (place, source) not in self._ways:
             if place in self.chains.levels:
                 line = self.chains.down_to(place)
@@ -193,7 +193,7 @@ class Workload:
         return self._ways[place, source]
 
     @cached_property
-    def _ways(self) -> dict[tuple[int, int | None], Way]:
+    def _ways(self) -> dict[tuple[int, int | None], NoiseWay]:
         return {}
 
     def margins(self, table: Places) -> list[Places]:

@@ -12,7 +12,7 @@ written out.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -53,6 +53,7 @@ __all__ = [
     "number_column",
     "source_table",
     "stored_column",
+    "tell_sums",
     "tree_nodes",
     "utc_column",
 ]
@@ -342,3 +343,11 @@ def tree_nodes(tree: exp.Expression, *kinds: type[exp.Expression]) -> list[Any]:
     for node in nodes:  # which grows on the way
         nodes.extend(node.iter_expressions())
     return [node for node in nodes if isinstance(node, kinds)] if kinds else nodes
+
+
+def tell_sums(totals: Sequence[exp.Expression], cells: int | None) -> None:
+    """Tell the sums among the `totals` of how many cells they are, and which of them are counted, too."""
+    counted = [total.this for total in totals if isinstance(total, exp.Count)]
+    for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
+        node.set("cells", cells)
+        node.set("counted", node.this in counted)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from leakcap.release.columns.axis import Axis
-from leakcap.release.columns.typed import ExactSum, SumOfSums, aliased, cast, column, tree_nodes
+from leakcap.release.columns.typed import ExactSum, SumOfSums, aliased, cast, column, tell_sums
 from leakcap.release.measurements.aggregates import People
 
 if TYPE_CHECKING:
     from leakcap.release.plan import Plan
 
-__all__ = ["by_day", "sums_by_day", "tell_sums"]
+__all__ = ["by_day", "sums_by_day"]
 
 # With more groups than this DuckDB takes longer to find a row's group than to make its code.
 _MOST_GROUPS = 10_000
@@ -41,14 +41,6 @@ def by_day(plans: Sequence[Plan]) -> bool:
 
 def _groups(axes: Sequence[Axis]) -> int:
     return math.prod(axis.days or len(axis.labels) for axis in axes)
-
-
-def tell_sums(totals: Sequence[exp.Expression], cells: int | None) -> None:
-    """Tell the sums among the `totals` of how many cells they are, and which of them are counted, too."""
-    counted = [total.this for total in totals if isinstance(total, exp.Count)]
-    for node in (one for total in totals for one in tree_nodes(total, ExactSum)):
-        node.set("cells", cells)
-        node.set("counted", node.this in counted)
 
 
 def sums_by_day(

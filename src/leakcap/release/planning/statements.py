@@ -24,12 +24,13 @@ from leakcap.release.columns.typed import (
     aliased,
     column,
     source_table,
+    tell_sums,
     tree_nodes,
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
 from leakcap.release.planning.bounding import chosen_rows, start_of
-from leakcap.release.planning.by_day import by_day, sums_by_day, tell_sums
+from leakcap.release.planning.by_day import by_day, sums_by_day
 from leakcap.release.planning.windows import window
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from leakcap.tables.workload import Places, Workload
 
-__all__ = ["shares_of"]
+__all__ = ["rho_shares"]
 
 _FIXED = 128
 """Bits behind the point."""
 
 
-def shares_of(workload: Workload, tables: Sequence[Places]) -> dict[Places, int]:
+def rho_shares(workload: Workload, tables: Sequence[Places]) -> dict[Places, int]:
     """√(v_A·p_A) of each of the tables, in steps of 2⁻¹²⁸; not below 1 of them."""
     errors = dict.fromkeys(tables, 0)
     for table, weight in workload.weights.items():

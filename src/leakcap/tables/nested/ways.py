@@ -2,8 +2,8 @@
 
 A cell's estimate is a sum over the tables of the closure, of each a product over the columns of one number:
 that of its own released numbers (L), or of how a total is spread over the keys (u). Where keys lie within
-others, there is one more: how the mean of a key is spread over the keys below it, 1/n at each step. A `Way`
-is one of these, with its squares and sizes; all are fractions.
+others, there is one more: how the mean of a key is spread over the keys below it, 1/n at each step. A
+`NoiseWay` is one of these, with its squares and sizes; all are fractions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from leakcap.tables.nested.level import Level
 from leakcap.tables.ordered.protocol import Basis
 
-__all__ = ["Way", "chain_way", "column_way"]
+__all__ = ["NoiseWay", "chain_way", "column_way"]
 
 _FIXED = 256
 """Bits behind the point of a sum of squares, rounded up."""
 
 
-class Way(Protocol):
+class NoiseWay(Protocol):
     """See the file; `w` are whole weights of the keys of the column that is reached."""
 
     @property
@@ -57,19 +57,19 @@ class Way(Protocol):
     def each(self, cumulative: bool) -> tuple[list[Fraction], list[Fraction]]:
         """The same of every cell, or of every prefix."""
 
-    def shared(self, key: int, other: Way, beside: int) -> Fraction:
+    def shared(self, key: int, other: NoiseWay, beside: int) -> Fraction:
         """The product of the weights of a cell with those of one that another way from the same reaches."""
 
     def back(self, numbers: NDArray[Any], axis: int) -> NDArray[Any]:
         """The numerators of the cells, along an axis, which has one place where a total is spread."""
 
 
-def column_way(basis: Basis, heard: bool) -> Way:
+def column_way(basis: Basis, heard: bool) -> NoiseWay:
     """Of a column by itself: of its own numbers, or of a total."""
     return _ColumnWay(basis, heard)
 
 
-def chain_way(levels: Sequence[Level], source: int | None) -> Way:
+def chain_way(levels: Sequence[Level], source: int | None) -> NoiseWay:
     """From the column at place `source` of a chain, or from the total (None), to the last one of `levels`.
 
     >>> land = (Level.of([0, 0]), Level.of([0, 0, 1, 1, 1]))
@@ -114,7 +114,7 @@ class _ColumnWay:
         squares, absolutes, totals = self.basis.each(cumulative)
         return (squares, absolutes) if self.heard else ([one * one for one in totals], totals)
 
-    def shared(self, key: int, other: Way, beside: int) -> Fraction:
+    def shared(self, key: int, other: NoiseWay, beside: int) -> Fraction:
         if self.heard:
             return self.basis.shared(key, beside)
         return self.basis.spread_at(key)
@@ -234,7 +234,7 @@ class _ChainWay:
         found = [kinds[kind] for kind in self._kind_of_each]
         return [square for square, _ in found], [absolute for _, absolute in found]
 
-    def shared(self, key: int, other: Way, beside: int) -> Fraction:
+    def shared(self, key: int, other: NoiseWay, beside: int) -> Fraction:
         if not self.heard:
             return Fraction(1, int(self._steps[1][key]))
         assert isinstance(other, _ChainWay)
