@@ -56,9 +56,9 @@ class Level:
 
     It is the `Basis` of such a column, but for how cells follow from it: see `ways`.
 
-    >>> level = Level.of([0, 0, 1, 1, 1])
-    >>> level.forward(np.array([3, 1, 4, 1, 1]), 0).tolist(), level.reach, level.least
-    ([4, -4, 6, -3, -3], 8, -4)
+    >>> level = Level.of([0, 0, 1, 1])
+    >>> level.forward(np.array([3, 1, 4, 1]), 0).tolist(), level.reach, level.least
+    ([2, -2, 3, -3], 2, -2)
     """
 
     parents: Places64

@@ -72,10 +72,10 @@ def column_way(basis: Basis, heard: bool) -> NoiseWay:
 def chain_way(levels: Sequence[Level], source: int | None) -> NoiseWay:
     """From the column at place `source` of a chain, or from the total (None), to the last one of `levels`.
 
-    >>> land = (Level.of([0, 0]), Level.of([0, 0, 1, 1, 1]))
+    >>> land = (Level.of([0, 0]), Level.of([0, 0, 1, 1]))
     >>> region, district, total = (chain_way(land, source) for source in (0, 1, None))
     >>> [str(one) for one in (region.most_square, district.most_square, total.most_square)]
-    ['1/32', '1/32', '1/16']
+    ['1/32', '1/8', '1/16']
     """
     return _ChainWay(tuple(levels), source)
 
