@@ -80,7 +80,7 @@ def previews(call: EngineCall) -> dict[str, Any]:
     """What questions would cost and tell; neither data nor ledger are touched."""
 
     def ask(table: PrivateTable) -> dict[str, Any]:
-        queries, statement = _asked(call.body, table)
+        queries, statement = _asked(call, table)
         policy = table.policy
         found = preview(queries, policy=policy) if statement is None else statement.previews(policy)
         record = PreviewRecord.of(policy, found).to_dict()
@@ -94,7 +94,7 @@ def answered(call: EngineCall) -> dict[str, Any]:
 
     def ask(table: PrivateTable) -> dict[str, Any]:
         call.require_approved_policy(table)
-        queries, statement = _asked(call.body, table)
+        queries, statement = _asked(call, table)
         fresh = call.body.get("fresh", False) is True
         found = table.release_recorded(queries, fresh=fresh, request=call.paid_once)
         answers = {
@@ -249,8 +249,9 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def _asked(body: Mapping[str, Any], table: PrivateTable) -> tuple[list[Query], SelectStatement | None]:
-    """The queries of a body, and the statement where it is SQL."""
+def _asked(call: EngineCall, table: PrivateTable) -> tuple[list[Query], SelectStatement | None]:
+    """The queries of a body, and the statement where it is SQL, whose table the curator's name means too."""
+    body = call.body
     text, listed = body.get("sql"), body.get("queries")
     if (text is None) == (listed is None):
         raise InvalidQuery("Ask with `queries` or with `sql`, one of them.")
@@ -258,7 +259,7 @@ def _asked(body: Mapping[str, Any], table: PrivateTable) -> tuple[list[Query], S
         if not isinstance(text, str) or len(text) > _MOST_SQL:
             raise InvalidQuery(f"`sql` must be text of at most {_MOST_SQL:,} characters.")
         terms = StatementTerms(**{name: body[name] for name in _TERMS if body.get(name) is not None})
-        found = select_statement(text, table.policy, terms, (table.policy.dataset,))
+        found = select_statement(text, table.policy, terms, (call.dataset,))
         return found.queries, found
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not 0 < len(listed) <= _MOST_QUERIES:
         raise InvalidQuery(f"`queries` must be a list of 1 to {_MOST_QUERIES:,} queries.")
