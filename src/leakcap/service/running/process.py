@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
-import logging
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leakcap.service.configuration import Configuration, load_configuration
+from leakcap.service.running.log_lines import log_json_lines
 
 __all__ = ["main"]
 
@@ -21,7 +21,7 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> None:
     """The role, the configuration's file, the folder of the sockets, and the numbers of open sockets."""
     role, file, folder, *numbers = arguments
-    logging.basicConfig(level=logging.INFO, format='{"level":"%(levelname)s","log":%(message)r}')
+    log_json_lines()
     _end_with_parent()
     configuration = load_configuration(file)
     sockets = [socket.socket(fileno=int(number)) for number in numbers]
