@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import getpass
 import importlib
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli import curator_custody
 from leakcap.cli.printing import say
 from leakcap.errors import InvalidParameter
 
@@ -122,10 +124,13 @@ def check(file: File) -> None:
 
     configuration = load_configuration(file)
     require_fit(configuration, file)
-    tables = OpenTables(configuration.data)
-    for dataset in configuration.data:
-        tables.of(dataset, "")
-    tables.close()
+    tables, before = OpenTables(configuration.data), os.umask(0o077)
+    try:
+        for dataset in configuration.data:
+            tables.of(dataset, "")
+    finally:
+        tables.close()
+        os.umask(before)
     say(f"It can run: {counted(len(configuration.data), 'data set')}, at {configuration.origin}.")
 
 
@@ -202,6 +207,10 @@ def people(file: File) -> None:
                 for one in store.grants.of(person.subject)
             )
             say(f"{person.subject}{' (agent)' if person.agent else ''}: {roles or 'no role'}")
+
+
+curator.command("backup")(curator_custody.backup)
+curator.command("restore")(curator_custody.restore)
 
 
 @curator.command("openapi")

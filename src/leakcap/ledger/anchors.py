@@ -49,7 +49,8 @@ class Anchor:
 
     @classmethod
     def read(cls, text: str) -> Anchor:
-        """A hash, or a file that `leakcap ledger verify --json` or `backup --json` printed.
+        """A hash, a file that `leakcap ledger verify --json` or `backup --json` printed, or an anchor as a
+        curator gives it.
 
         Raises `LedgerError`.
 
@@ -59,7 +60,8 @@ class Anchor:
         if _HASH.fullmatch(text):
             return cls(text)
         try:
-            told = json.loads(Path(text).read_text(encoding="utf-8"))["anchor"]
+            found = json.loads(Path(text).read_text(encoding="utf-8"))
+            told = found.get("anchor", found)
             anchor = cls(**told | {"curve": tuple(told["curve"])})
             _require_read(anchor)
         except (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError):

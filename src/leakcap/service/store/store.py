@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
 from argon2 import PasswordHasher
 
 from leakcap.ledger.chain import START
-from leakcap.service.store.acts import ActLog, VerifiedActs
+from leakcap.service.store.acts import ActLog, VerifiedActs, append_act
 from leakcap.service.store.attempts import AttemptCounter
 from leakcap.service.store.database import StoreDatabase, database_at
 from leakcap.service.store.decisions import DecisionBook
@@ -17,8 +18,8 @@ from leakcap.service.store.jobs import JobQueue
 from leakcap.service.store.passwords import HASHER, PasswordBook
 from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
-from leakcap.service.store.schema import make_tables, require_store_version
-from leakcap.service.store.times import Clock, utc_now
+from leakcap.service.store.schema import TOKENS, make_tables, require_store_version
+from leakcap.service.store.times import Clock, stored_time, utc_now
 from leakcap.service.store.tokens import TokenBook
 
 __all__ = ["Store"]
@@ -73,6 +74,17 @@ class Store:
     def verify_acts(self) -> VerifiedActs:
         """Check the log of administrative acts: see `ActLog.verify`."""
         return self.acts.verify()
+
+    def note_restored(self, made: datetime, *, by: str) -> int:
+        """Write down that this is the backup of that moment, and end all tokens and sessions, because some
+        may have been revoked since; how many there were."""
+        now = self.clock()
+        live = TOKENS.c.revoked.is_(None)
+        with self._database.writing() as connection:
+            ended = connection.execute(TOKENS.update().where(live).values(revoked=stored_time(now))).rowcount
+            details = {"made": stored_time(made), "tokens": ended}
+            append_act(connection, now, by, "restore the store", details=details)
+        return ended
 
     def close(self) -> None:
         """Let go of the database."""
