@@ -1,8 +1,8 @@
 """Do what a page about the curator shows, line by line, with the real processes.
 
-`curator init` and its passwords, a curator that runs to the end of the page, `leakcap login` with the password
-that was shown, Python, and R, whose blocks are one program. The page's port becomes a free one. A page that says
-`<!-- after: tutorials/curator.md -->` goes on where that one has its curator running.
+`curator init` and its passwords, a curator that runs to the end of the page, `leakcap login` with the
+password that was shown, Python, and R, whose blocks are one program. The page's port becomes a free one. A
+page that says `<!-- after: tutorials/curator.md -->` goes on where that one has its curator running.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ class Played:
         if words[:2] == ["pip", "install"]:
             extra = re.fullmatch(r"leakcap\[([a-z]+)\]", words[2])
             project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-            assert extra and extra[1] in project["optional-dependencies"], where
+            assert extra, where
+            assert extra[1] in project["optional-dependencies"], where
             return ""
         if words[:3] == ["leakcap", "curator", "run"]:
             return self._run(words, where)
@@ -146,7 +147,8 @@ class Played:
         give_up = time.monotonic() + 90.0
         while not answers(self.port):
             told = (self.folder / "curator.log").read_text()[-3000:]
-            assert process.poll() is None and time.monotonic() < give_up, f"{where}: {told}"
+            waiting = process.poll() is None and time.monotonic() < give_up
+            assert waiting, f"{where}: {told}"
             time.sleep(0.1)
         return (self.folder / "curator.log").read_text()
 

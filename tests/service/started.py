@@ -50,7 +50,8 @@ def started(folder: Path, more: str = "") -> Iterator[Started]:
     try:
         give_up = time.monotonic() + 90
         while not answers(port):
-            assert process.poll() is None and time.monotonic() < give_up, (folder / "log").read_text()[-2000:]
+            waiting = process.poll() is None and time.monotonic() < give_up
+            assert waiting, (folder / "log").read_text()[-2000:]
             time.sleep(0.1)
         yield Started(port, file, token)
     finally:

@@ -1,4 +1,4 @@
-"""The nginx example lets questions through, and nothing that hides in them; nobody who is slow is waited for."""
+"""The nginx example lets questions through, nothing that hides in them, and waits for nobody who is slow."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def test_nothing_is_smuggled(kind: str, proxy: Proxy) -> None:
 HIDING_PLACES = (
     "/static/../../curator.toml", "/static/..%2f..%2fcurator.toml", "/static/%2e%2e/%2e%2e/curator.toml",
     "/static/..%252f..%252fcurator.toml", "/static/..\\..\\curator.toml", "/static/%00/../curator.toml",
-    "/static//etc/passwd", "/static/..;/curator.toml", "/v1/datasets/..%2f..%2fme", "/v1/datasets/ward%2f..%2fward",
+    "/static//etc/passwd", "/static/..;/curator.toml", "/v1/datasets/..%2f..%2fme",
+    "/v1/datasets/ward%2f..%2fward",
     "/..%2f..%2f..%2fetc/passwd", "/metrics", "//metrics", "/%6detrics", "/v1/../metrics", "/x/..%2fmetrics",
     "/readyz", "/./readyz",
 )  # fmt: skip

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import TypeVar
+
+from sqlalchemy import inspect
 
 from leakcap.errors import LeakcapError, LedgerError
 from leakcap.ledger import Ledger
+from leakcap.ledger.database import connect
+from leakcap.ledger.schema import SCHEMA
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable
 from leakcap.release.opening import begun_by
@@ -25,7 +30,7 @@ def governing(source: DataSource) -> Policy:
     """The policy under which a data set is asked: the one that governs its ledger, which an amendment may
     have put in place of the file's. Raises `LedgerError` where the file was edited and nobody amended."""
     written = load_policy(source.policy)
-    if begun_by(source.ledger):
+    if not _stands(source.ledger):
         return written
     with Ledger.read(source.ledger) as book:
         amendments = book.amendments()
@@ -39,6 +44,14 @@ def governing(source: DataSource) -> Policy:
         f"The policy `{source.policy}` was edited after its ledger was begun under another. Amend the "
         "ledger, with a reason, before the curator runs: `leakcap ledger amend`."
     )
+
+
+def _stands(ledger: str) -> bool:
+    """Whether there is a ledger: a file, or on a server a database that has one."""
+    if begun_by(ledger):
+        return False
+    with closing(connect(ledger, read_only=True)) as database, database.reading() as connection:
+        return inspect(connection).has_table(SCHEMA.name)
 
 
 class OpenTables:
