@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse, Response
 
+from leakcap.service.api.answers import DatasetsTold, JobTold
 from leakcap.service.api.bodies import AskBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_job
@@ -18,12 +19,18 @@ __all__ = ["dataset_routes"]
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=128, pattern=r"^[!-~]+$")]
 Prefer = Annotated[str, Header(max_length=200)]
 
+_OBJECT = {"application/json": {"schema": {"type": "object"}}}
+_RELEASED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Answers, each as the ledger has it, and as a record", "content": _OBJECT},
+    202: {"description": "A job: it waits, or works", "model": JobTold},
+}
+
 
 def dataset_routes(curator: Curator) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1/datasets", tags=["data sets"])
 
-    @routes.get("")
+    @routes.get("", response_model=DatasetsTold)
     def datasets(request: Request) -> dict[str, Any]:
         """The data sets in which one has a role."""
         return {"datasets": verbs.list_datasets(curator, curator.who(request))}
@@ -48,7 +55,7 @@ def dataset_routes(curator: Curator) -> APIRouter:
         """What questions would cost and tell; free."""
         return verbs.preview_questions(curator, curator.who(request), dataset, asked)
 
-    @routes.post("/{dataset}/releases", responses={202: {"description": "A job: it waits, or works"}})
+    @routes.post("/{dataset}/releases", response_model=None, responses=_RELEASED)
     def releases(
         request: Request, dataset: str, asked: AskBody, idempotency_key: Key, prefer: Prefer = ""
     ) -> Response:

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 import leakcap
+from leakcap.service.api.answers import About, IssuedTold, MeTold, TokensTold
 from leakcap.service.api.bodies import NewTokenBody, SignInBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_token
@@ -21,7 +22,7 @@ def identity_routes(curator: Curator) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["identity"])
     configuration = curator.configuration
 
-    @routes.get("")
+    @routes.get("", response_model=About)
     def about() -> dict[str, Any]:
         """What this is, and how to sign in."""
         return {
@@ -32,7 +33,7 @@ def identity_routes(curator: Curator) -> APIRouter:
             "providers": [one.public() for one in curator.providers],
         }
 
-    @routes.post("/session", status_code=201)
+    @routes.post("/session", status_code=201, response_model=IssuedTold)
     def signed_in(request: Request, given: SignInBody) -> dict[str, Any]:
         """Sign in with name and password; the token is good for twelve hours."""
         return _issued(verbs.begin_session(curator, given, request.client.host if request.client else None))
@@ -44,17 +45,17 @@ def identity_routes(curator: Curator) -> APIRouter:
         verbs.end_session(curator, curator.who(request), text)
         return Response(status_code=204)
 
-    @routes.get("/me")
+    @routes.get("/me", response_model=MeTold)
     def me(request: Request) -> dict[str, Any]:
         """Who asks, and their roles."""
         return verbs.tell_of_oneself(curator, curator.who(request))
 
-    @routes.get("/tokens")
+    @routes.get("/tokens", response_model=TokensTold)
     def tokens(request: Request) -> dict[str, Any]:
         """One's own tokens, without their secrets."""
         return {"tokens": verbs.list_tokens(curator, curator.who(request))}
 
-    @routes.post("/tokens", status_code=201)
+    @routes.post("/tokens", status_code=201, response_model=IssuedTold)
     def issue(request: Request, given: NewTokenBody) -> dict[str, Any]:
         """A new token; its secret is shown this once."""
         return _issued(verbs.issue_token(curator, curator.who(request), given))

@@ -12,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from leakcap.errors import LeakcapError
+from leakcap.service.api.answers import JobsTold, JobTold
 from leakcap.service.api.bodies import DecisionBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_job
@@ -34,12 +35,12 @@ def job_routes(curator: Curator) -> APIRouter:
     """The routes."""
     routes = APIRouter(prefix="/v1", tags=["jobs"])
 
-    @routes.get("/jobs")
+    @routes.get("/jobs", response_model=JobsTold, response_model_exclude_unset=True)
     def jobs(request: Request) -> dict[str, Any]:
         """One's own jobs, and those of the data sets that one looks after; the newest hundred of each."""
         return {"jobs": verbs.list_jobs(curator, curator.who(request))}
 
-    @routes.get("/jobs/{number}")
+    @routes.get("/jobs/{number}", response_model=JobTold, response_model_exclude_unset=True)
     def job(request: Request, number: str) -> dict[str, Any]:
         """One job; once it is done, ask again under its idempotency key for the answers."""
         principal = curator.who(request)
@@ -50,7 +51,7 @@ def job_routes(curator: Curator) -> APIRouter:
         """What a job of one's own released, from the ledger; it costs nothing more."""
         return verbs.answer_of_job(curator, curator.who(request), number)
 
-    @routes.delete("/jobs/{number}")
+    @routes.delete("/jobs/{number}", response_model=JobTold, response_model_exclude_unset=True)
     def cancel(request: Request, number: str) -> dict[str, Any]:
         """End a job; what it has spent by then stays spent."""
         return verbs.cancel_job(curator, curator.who(request), number)
@@ -82,7 +83,7 @@ def job_routes(curator: Curator) -> APIRouter:
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
-    @routes.get("/approvals")
+    @routes.get("/approvals", response_model=JobsTold, response_model_exclude_unset=True)
     def approvals(request: Request) -> dict[str, Any]:
         """What awaits approval in the data sets that one approves of."""
         return {"jobs": verbs.list_awaiting(curator, curator.who(request))}
@@ -92,7 +93,7 @@ def job_routes(curator: Curator) -> APIRouter:
         """What the question would cost and tell, as its asker sees it."""
         return verbs.price_of_job(curator, curator.who(request), number)
 
-    @routes.post("/approvals/{number}")
+    @routes.post("/approvals/{number}", response_model=JobTold, response_model_exclude_unset=True)
     def decide(request: Request, number: str, given: DecisionBody) -> dict[str, Any]:
         """Approve or refuse."""
         return verbs.decide_on_job(curator, curator.who(request), number, given.verdict, given.reason)

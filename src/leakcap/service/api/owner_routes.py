@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from leakcap.service.api.answers import ActsTold, GrantsTold, GrantTold, PeopleTold, PersonTold
 from leakcap.service.api.bodies import AmendmentBody, GrantBody, NewPersonBody, PauseBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.verbs import owning as verbs
@@ -57,14 +58,14 @@ def _datasets(routes: APIRouter, curator: Curator) -> None:
         """The chain's end, to be kept where nobody who runs the curator can write."""
         return verbs.take_anchor(curator, curator.who(request), dataset)
 
-    @routes.get("/datasets/{dataset}/grants")
+    @routes.get("/datasets/{dataset}/grants", response_model=GrantsTold)
     def grants(request: Request, dataset: str) -> dict[str, Any]:
         """Who has which role in a data set."""
         return {"grants": people_verbs.list_grants(curator, curator.who(request), dataset)}
 
 
 def _people(routes: APIRouter, curator: Curator) -> None:
-    @routes.post("/grants", status_code=201)
+    @routes.post("/grants", status_code=201, response_model=GrantTold)
     def give(request: Request, given: GrantBody) -> dict[str, Any]:
         """Give somebody a role."""
         return people_verbs.give_role(curator, curator.who(request), given)
@@ -75,12 +76,12 @@ def _people(routes: APIRouter, curator: Curator) -> None:
         people_verbs.take_role(curator, curator.who(request), given)
         return Response(status_code=204)
 
-    @routes.get("/people")
+    @routes.get("/people", response_model=PeopleTold)
     def people(request: Request) -> dict[str, Any]:
         """Who is known."""
         return {"people": people_verbs.list_people(curator, curator.who(request))}
 
-    @routes.post("/people", status_code=201)
+    @routes.post("/people", status_code=201, response_model=PersonTold)
     def add(request: Request, given: NewPersonBody) -> dict[str, Any]:
         """Make somebody known; with a password where it is a local account."""
         return people_verbs.add_person(curator, curator.who(request), given)
@@ -91,7 +92,7 @@ def _people(routes: APIRouter, curator: Curator) -> None:
         people_verbs.remove_person(curator, curator.who(request), subject)
         return Response(status_code=204)
 
-    @routes.get("/acts")
+    @routes.get("/acts", response_model=ActsTold)
     def acts(request: Request, after: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
         """The log of administrative acts, a thousand at a time, with the checked end of its chain."""
         return verbs.see_acts(curator, curator.who(request), after=after)

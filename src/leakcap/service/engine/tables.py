@@ -70,14 +70,23 @@ class OpenTables:
     def asked(self, dataset: str, analyst: str, ask: Callable[[PrivateTable], T]) -> T:
         """What somebody asks of a table; once more where the policy was amended meanwhile, for under the old
         one nothing is spent any more."""
-        table = self.of(dataset, analyst)
+        table = self._of(dataset, analyst)
         try:
             return ask(table)
         except LedgerError as error:
             if error.committed or table.ledger.policy == table.policy.fingerprint():
                 raise
         self.forget(dataset)
-        return ask(self.of(dataset, analyst))
+        return ask(self._of(dataset, analyst))
+
+    def _of(self, dataset: str, analyst: str) -> PrivateTable:
+        """As `of`; nobody who asks can mend where data and ledger are, nor needs to know."""
+        try:
+            return self.of(dataset, analyst)
+        except LeakcapError as error:
+            _log.error("data set %a: %a", dataset, str(error))
+            told = "The data set cannot be opened. Its owner finds the reason in the curator's log."
+            raise error.saying(told) from None
 
     def forget(self, dataset: str) -> None:
         """Open it anew when it is next asked for."""
@@ -101,7 +110,4 @@ class OpenTables:
                 tables=source.tables,
             )
         except LeakcapError as error:
-            # Nobody who asks can mend where data and ledger are, nor needs to know.
-            _log.error("data set %a cannot be opened: %a", dataset, str(error))
-            told = "The data set cannot be opened. Its owner finds the reason in the curator's log."
-            raise error.saying(told) from None
+            raise error.saying(f"The data set cannot be opened: {error}") from None
