@@ -63,6 +63,8 @@ ROUTES = (
     Route("GET", "/v1/datasets/{dataset}/statement?everyone=true", Action.SEE_STATEMENT, "ward"),
     Route("POST", "/v1/datasets/{dataset}/previews", Action.PREVIEW, "ward", ASKED),
     Route("POST", "/v1/datasets/{dataset}/releases", Action.RELEASE, "ward", ASKED),
+    Route("POST", "/v1/datasets/{dataset}/fits", Action.FIT, "ward", {"model": {}}),
+    Route("POST", "/v1/datasets/{dataset}/tables", Action.RELEASE_TABLES, "ward", {"tables": [{}]}),
     Route("POST", "/v1/datasets/{dataset}/pause", Action.PAUSE, "ward", WHY),
     Route("POST", "/v1/datasets/{dataset}/resume", Action.RESUME, "ward", {}),
     Route("POST", "/v1/datasets/{dataset}/amend", Action.AMEND, "ward", {"policy": {}, **WHY}),

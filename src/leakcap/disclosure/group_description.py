@@ -15,7 +15,7 @@ from leakcap.disclosure.joint.trees import CountLaw, Tree, tree_channel
 from leakcap.errors import InvalidInput
 from leakcap.policy.validation import Strict, meant, read_checked, read_toml
 
-__all__ = ["DescribedGroup", "Group", "asks_about_a_group", "read_group", "weigh_group"]
+__all__ = ["AskedGroup", "DescribedGroup", "asks_about_a_group", "read_group", "weigh_group"]
 
 _MOST_CELLS, _MOST_LAWS, _MOST_DEEP = 64, 64, 16
 Chance = Annotated[str, Field(max_length=20)]
@@ -54,7 +54,7 @@ class DescribedGroup(Strict):
     secret: Annotated[list[Secret], Field(min_length=2, max_length=16)]
 
 
-class Group(NamedTuple):
+class AskedGroup(NamedTuple):
     """A question that was read, as `tree_channel` takes it."""
 
     described: DescribedGroup
@@ -69,7 +69,7 @@ def asks_about_a_group(path: Path) -> bool:
     return "tree" in read_toml(path, InvalidInput)
 
 
-def read_group(path: Path) -> Group:
+def read_group(path: Path) -> AskedGroup:
     """The question that a file describes. Raises `InvalidInput` for what is none."""
     described = read_checked(DescribedGroup, path, InvalidInput)
     tree = _tree(described.tree, path)
@@ -89,10 +89,10 @@ def read_group(path: Path) -> Group:
     ]
     worlds = {one.name: _added(one, names, path) for one in described.secret}
     _add_up([chance for chance, _ in others], "`chance` of all `others`", path)
-    return Group(described, tree, others, worlds, _beliefs(described, path))
+    return AskedGroup(described, tree, others, worlds, _beliefs(described, path))
 
 
-def weigh_group(group: Group, method: CellMethod, keys: int | None = None) -> GroupRisk:
+def weigh_group(group: AskedGroup, method: CellMethod, keys: int | None = None) -> GroupRisk:
     """What the tree tells of the secrets; `keys` for a method with cell keys. Errors as of `tree_channel`."""
     channel = tree_channel(method, group.tree, group.others, group.worlds, keys=keys)
     people = max(sum(more.values()) for added in group.worlds.values() for _, more in added)

@@ -10,7 +10,7 @@ from leakcap.report.records.base import Record
 from leakcap.statement.record import Part, Unbounded
 
 if TYPE_CHECKING:
-    from leakcap.disclosure.group_description import Group
+    from leakcap.disclosure.group_description import AskedGroup
     from leakcap.disclosure.group_weighing import GroupRisk
 
 __all__ = ["AddedRecord", "DisclosureGroupRecord", "OthersRecord", "SecretRecord"]
@@ -75,7 +75,7 @@ class DisclosureGroupRecord(Record):
 
     @classmethod
     def of(
-        cls, group: Group, risk: GroupRisk, *, method: str, keys: int | None = None, file: str = ""
+        cls, group: AskedGroup, risk: GroupRisk, *, method: str, keys: int | None = None, file: str = ""
     ) -> Self:
         """A question that was weighed."""
         described = group.described

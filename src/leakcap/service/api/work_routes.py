@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from leakcap.service.api.answers import JobTold
 from leakcap.service.api.bodies import FitBody, TablesBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.dataset_routes import Key
@@ -24,12 +25,12 @@ def work_routes(curator: Curator) -> APIRouter:
         job = work_asked(curator, curator.who(request), dataset, kind, body, key=key)
         return JSONResponse(told_of_job(job, own=True), 202, {"location": f"/v1/jobs/{job.id}"})
 
-    @routes.post("/{dataset}/fits", status_code=202)
+    @routes.post("/{dataset}/fits", status_code=202, response_model=JobTold)
     def fits(request: Request, dataset: str, asked: FitBody, idempotency_key: Key) -> Response:
         """A model whose fit is a private release; a job."""
         return made(request, dataset, "fit", asked.model_dump(), idempotency_key)
 
-    @routes.post("/{dataset}/tables", status_code=202)
+    @routes.post("/{dataset}/tables", status_code=202, response_model=JobTold)
     def tables(request: Request, dataset: str, asked: TablesBody, idempotency_key: Key) -> Response:
         """Tables that share one charge; a job. Files of rows are made of its record, for free."""
         return made(request, dataset, "tables", asked.content, idempotency_key)
