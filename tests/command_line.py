@@ -40,7 +40,12 @@ def walk(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, obj
 
 WHOLE = typer.main.get_command(app)
 """Built once: a command line does it for each of its runs, and a process has only one."""
-COMMANDS = {name: command for name, command in walk(WHOLE) if name not in ENDLESS | OF_CURATOR}
+COMMANDS = {
+    name: command
+    for name, command in walk(WHOLE)
+    if name not in ENDLESS | OF_CURATOR and not name.startswith("curator ")
+}
+"""But for those that begin and run a curator, which `tests/service` does."""
 
 
 def example(name: str) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from command_line import WHOLE, walk
 from leakcap.cli.main import app
 from leakcap.errors import LeakcapError
 from leakcap.service.configuration import load_configuration
@@ -87,3 +89,38 @@ def test_nobody_is_added_by_mistake(begun: Path, name: str, role: str) -> None:
 def test_a_curator_is_begun_once(begun: Path) -> None:
     with pytest.raises(LeakcapError, match="is there already"):
         commanded("init", begun / "ward.parquet", "--policy", begun / "policy.toml", "--folder", begun)
+
+
+def test_what_check_makes_is_what_run_takes(tmp_path: Path) -> None:
+    """The ledgers that it begins are closed to other users, whatever the umask."""
+    file = written(tmp_path)
+    before = os.umask(0o022)
+    try:
+        for _ in range(2):
+            assert "It can run" in commanded("check", file)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ward.db").stat().st_mode & 0o077 == 0
+
+
+def test_backup_and_restore_say_what_they_did(tmp_path: Path) -> None:
+    """The whole way by commands: kept, lost, looked at, put back."""
+    file, kept = written(tmp_path), tmp_path / "kept"
+    commanded("add", file, "ada", "--role", "analyst:ward")
+    commanded("check", file)
+    assert re.search(r"ward: 1 row, 0 spends, head [0-9a-f]{64}", commanded("backup", file, kept))
+    for path in (*tmp_path.glob("ward.db*"), *tmp_path.glob("curator.db*")):
+        path.unlink()
+    words = ("restore", file, kept, "--anchor", f"ward={kept / 'ward.anchor.json'}")
+    assert "would be put back" in commanded(*words, "--preview")
+    assert "The store is put back" in commanded(*words)
+    assert "local:ada: analyst:ward" in commanded("people", file)
+    with pytest.raises(LeakcapError, match="DATASET=ANCHOR"):
+        commanded("restore", file, kept, "--anchor", "ward")
+
+
+def test_every_command_shows_an_example() -> None:
+    commands = {name: one for name, one in walk(WHOLE) if name.startswith("curator ")}
+    assert {"curator run", "curator backup", "curator restore"} <= set(commands)
+    for name, one in commands.items():
+        assert f"Example: leakcap {name}" in str(getattr(one, "help", "")), name

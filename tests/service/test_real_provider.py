@@ -1,4 +1,4 @@
-"""Signing in at a real OpenID provider (node-oidc-provider, on loopback) with a code, from terminal to answer."""
+"""Signing in at a real OpenID provider (node-oidc-provider) with a code, from the terminal to an answer."""
 
 from __future__ import annotations
 
