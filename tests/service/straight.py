@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp
 
@@ -46,7 +47,7 @@ async def request(
         "http_version": "1.1",
         "method": method,
         "scheme": "http",
-        "path": place,
+        "path": unquote(place),
         "raw_path": place.encode(),
         "query_string": query.encode(),
         "root_path": "",

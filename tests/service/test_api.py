@@ -166,6 +166,7 @@ def test_another_site_cannot_ask(web: TestClient) -> None:
         b'{"sql": "SELECT 1", "epsilon": 1e999}',
         b'{"sql": "SELECT COUNT(*) FROM ward", "epsilon": NaN}',
         b'{"queries": [{"name": "n", "statistic": "count", "epsilon": ' + b"9" * 5000 + b"}]}",
+        b'{"sql": "SELECT COUNT(*) FROM ward", "epsilon": 1' + b"0" * 400 + b"}",
         b"\xff\xfe",
         b"",
         b"null",

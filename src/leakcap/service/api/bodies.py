@@ -24,6 +24,10 @@ Line: TypeAlias = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^
 Dataset: TypeAlias = Annotated[str, Field(min_length=1, max_length=64)]
 
 
+_MOST = 2**53
+"""The largest whole number that is taken for one with a point: beyond it not all are the same."""
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
@@ -51,7 +55,10 @@ class AskBody(_Body):
         if not isinstance(content, dict):
             return content
         names = ("epsilon", "rho", "error", "delta")
-        return {n: float(v) if n in names and type(v) is int else v for n, v in content.items()}
+        return {
+            n: float(v) if n in names and type(v) is int and abs(v) <= _MOST else v
+            for n, v in content.items()
+        }
 
     @property
     def content(self) -> dict[str, Any]:
