@@ -12,12 +12,14 @@ written out.
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from leakcap.errors import InvalidParameter
 from leakcap.policy.declared import Column
 from leakcap.policy.zones import Offsets
 
@@ -51,12 +53,32 @@ __all__ = [
     "joined_source",
     "literal",
     "number_column",
+    "require_open",
     "source_table",
     "stored_column",
     "tell_sums",
     "tree_nodes",
     "utc_column",
 ]
+
+
+def require_open(core: str) -> None:
+    """Raise `InvalidParameter` where sqlglot's classes are compiled, by the file of its core: words of our
+    own could not be among its trees, and the first question would end in a traceback.
+
+    >>> require_open("sqlglot/expressions/core.py")
+    >>> require_open("sqlglot/expressions/core.cpython-311.so")
+    Traceback (most recent call last):
+    leakcap.errors.InvalidParameter: sqlglot is installed with its compiled parts, which leakcap's own ...
+    """
+    if not core.endswith(".py"):
+        raise InvalidParameter(
+            "sqlglot is installed with its compiled parts, which leakcap's own words cannot be added to. "
+            "Take them out (`pip uninstall sqlglotc`), or give leakcap an environment of its own."
+        )
+
+
+require_open(str(sys.modules[exp.Expression.__module__].__file__))
 
 COMPARISONS: Mapping[str, type[exp.Expression]] = {
     "=": exp.EQ,
