@@ -1,4 +1,4 @@
-"""A curator whose processes are killed: `python benchmarks/curator_killed.py [kills] [ledger-url store-url]`.
+"""A curator whose processes are killed: `python benchmarks/curator_killed.py [kills] [--postgresql]`.
 
 Eight clients ask, each question under a key of its own, and ask again under the same key until they are
 answered, while web workers, engines, the process for jobs and (where ledger and store are in PostgreSQL) the
@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "curating"))
 from leakcap.ledger import Ledger
-from service import Curated, asked, post, ready, running, written
+from service import Curated, asked, databases, post, ready, running, written
 
 CLIENTS, SEED, PRICE = 8, 20261127, 0.01
 MORE = "workers = 2\nengines = 2\ntick = 0.005\n[limits]\nrequests_per_minute = 1000000\n"
@@ -124,25 +124,24 @@ async def measured(curated: Curated, kills: int, *, planted: bool) -> tuple[Aski
     return asking, away
 
 
-def run(kills: int, urls: list[str], *, planted: bool = False) -> tuple[list[str], float, int]:
+def run(kills: int, *, postgresql: bool = False, planted: bool = False) -> tuple[list[str], float, int]:
     """What is wrong after so many kills, how long the service was away at most, how many were answered."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ledger = urls[0] if urls else f"sqlite:///{folder / 'ward.db'}"
-        store = urls[1] if urls else f"sqlite:///{folder / 'curator.db'}"
-        file = written(folder, rows=90, epsilon=1e5, more=MORE, ledger=ledger)
-        with running(file, people=CLIENTS, ledger=ledger, store=store) as curated:
-            asking, away = asyncio.run(measured(curated, kills, planted=planted))
-            answered = sum(map(bool, asking.told.values()))
-            return checked(curated, asking), max(away, default=0.0), answered
+        with databases(folder, postgresql) as (ledger, store):
+            file = written(folder, rows=90, epsilon=1e5, more=MORE, ledger=ledger)
+            with running(file, people=CLIENTS, ledger=ledger, store=store) as curated:
+                asking, away = asyncio.run(measured(curated, kills, planted=planted))
+                answered = sum(map(bool, asking.told.values()))
+                return checked(curated, asking), max(away, default=0.0), answered
 
 
 def main() -> None:
-    words = [word for word in sys.argv[1:] if word != "--plant"]
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
     planted = "--plant" in sys.argv
     kills = int(words[0]) if words else 300
     started = time.monotonic()
-    wrong, away, answered = run(kills, words[1:3], planted=planted)
+    wrong, away, answered = run(kills, postgresql="--postgresql" in sys.argv, planted=planted)
     print(
         f"{kills} kills in {time.monotonic() - started:.0f} s: {answered} questions answered, "
         f"away for {away:.1f} s at most; wrong: {len(wrong)}"

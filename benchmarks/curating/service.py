@@ -131,6 +131,21 @@ def ready(curated: Curated, *, seconds: float = 60.0) -> float:
             time.sleep(0.05)
 
 
+@contextmanager
+def databases(folder: Path, postgresql: bool) -> Iterator[tuple[str, str]]:
+    """The URLs of a ledger and of a store: SQLite files in the folder, or empty databases of a PostgreSQL
+    server that runs as long as they are needed."""
+    if not postgresql:
+        yield f"sqlite:///{folder / 'ward.db'}", f"sqlite:///{folder / 'curator.db'}"
+        return
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+    from ledger.server import emptied
+    from ledger.server import running as server
+
+    with server() as url:
+        yield emptied(url, "ward"), emptied(url, "curator")
+
+
 @dataclass(frozen=True)
 class Told:
     """One answer: its status, its seconds and what it says; status 0 where the connection ended first."""
