@@ -51,7 +51,7 @@ several <- function(...) {
     queries <- queries[[1L]]
   }
   fine <- length(queries) > 0L && all(vapply(queries, inherits, NA, "leakcap_query"))
-  if (!fine) refuse("Ask with at least one `leakcap_query(…)`.")
+  if (!fine) refuse("Ask with at least one `leakcap_query()`.")
   lapply(unname(queries), unclass)
 }
 

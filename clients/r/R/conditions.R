@@ -1,4 +1,4 @@
-# What is refused, as conditions: tryCatch(…, leakcap_budget_exceeded = function(e) e$passed)
+# What is refused, as conditions: tryCatch(..., leakcap_budget_exceeded = function(e) e$passed)
 
 refuse <- function(message, class = "leakcap_invalid_parameter", ...) {
   stop(errorCondition(message, class = c(class, "leakcap_error"), call = NULL, ...))
