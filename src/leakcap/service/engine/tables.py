@@ -19,7 +19,7 @@ from leakcap.release import PrivateTable
 from leakcap.release.opening import begun_by
 from leakcap.service.configuration import DataSource
 
-__all__ = ["OpenTables", "governing"]
+__all__ = ["OpenTables", "governing", "stands"]
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def governing(source: DataSource) -> Policy:
     """The policy under which a data set is asked: the one that governs its ledger, which an amendment may
     have put in place of the file's. Raises `LedgerError` where the file was edited and nobody amended."""
     written = load_policy(source.policy)
-    if not _stands(source.ledger):
+    if not stands(source.ledger):
         return written
     with Ledger.read(source.ledger) as book:
         amendments = book.amendments()
@@ -46,7 +46,7 @@ def governing(source: DataSource) -> Policy:
     )
 
 
-def _stands(ledger: str) -> bool:
+def stands(ledger: str) -> bool:
     """Whether there is a ledger: a file, or on a server a database that has one."""
     if begun_by(ledger):
         return False

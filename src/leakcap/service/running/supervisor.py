@@ -22,6 +22,8 @@ from pathlib import Path
 from leakcap.errors import InvalidParameter
 from leakcap.service.configuration import Configuration, load_configuration
 from leakcap.service.running.checking import require_fit
+from leakcap.service.running.continuing import require_continued
+from leakcap.service.store import Store
 
 __all__ = ["Supervisor", "run"]
 
@@ -145,6 +147,8 @@ def run(file: str | Path, *, ready: Callable[[Supervisor], None] = lambda _: Non
     configuration = load_configuration(path)
     require_fit(configuration, path)
     os.umask(0o077)
+    with Store.open(configuration.store) as store:
+        require_continued(configuration, store)
     with tempfile.TemporaryDirectory(prefix="leakcap-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         supervisor = Supervisor(configuration, path, Path(folder))

@@ -19,6 +19,7 @@ from leakcap.service.store.passwords import HASHER, PasswordBook
 from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
 from leakcap.service.store.schema import TOKENS, make_tables, require_store_version
+from leakcap.service.store.served import ServedBook
 from leakcap.service.store.times import Clock, stored_time, utc_now
 from leakcap.service.store.tokens import TokenBook
 
@@ -45,6 +46,7 @@ class Store:
         self.pauses = PauseBook(database, clock)
         self.attempts = AttemptCounter(database, clock)
         self.acts = ActLog(database)
+        self.served = ServedBook(database, clock)
 
     @classmethod
     def open(
