@@ -348,3 +348,8 @@ def test_a_question_that_took_too_long_is_not_put_to_the_next_process(
     with pytest.raises(EngineFailed, match="time"):
         Ending("", seconds=0.05).call("preview", "ward", "local:ada")
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("after", [str(2**63), "9" * 400, "-1", "1e3"])
+def test_a_number_that_no_database_holds_is_refused(web: TestClient, curator: Curator, after: str) -> None:
+    assert web.get(f"/v1/acts?after={after}", headers=headers_of(curator, "root")).status_code == 422

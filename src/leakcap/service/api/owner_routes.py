@@ -93,6 +93,6 @@ def _people(routes: APIRouter, curator: Curator) -> None:
         return Response(status_code=204)
 
     @routes.get("/acts", response_model=ActsTold)
-    def acts(request: Request, after: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
+    def acts(request: Request, after: Annotated[int, Query(ge=0, le=2**53)] = 0) -> dict[str, Any]:
         """The log of administrative acts, a thousand at a time, with the checked end of its chain."""
         return verbs.see_acts(curator, curator.who(request), after=after)
