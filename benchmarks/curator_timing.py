@@ -1,12 +1,12 @@
 """What the time of a curator's answer tells: `python benchmarks/curator_timing.py [N [TICK]]`.
 
-Two curators of neighbouring data sets run side by side: in one of them a person has 200,000 rows more, of which
-one is used. N fresh counts (2,100) are asked of each in turn, with the clock (TICK seconds, 0.1), and 300 with
-next to none, the planted failure. What the times tell is bounded below by the library's audit of them, in
-hundredths of a second. What the rungs tell is bounded above: with a share of at most p of all answers later
-than the first rung, at p · ln 2 nats (Clopper and Pearson's bound on p, 95 % over both worlds). Target: at most
-0.001 nats an answer. Where a question takes longer than the tick, the clock hides little: the tick has to be
-longer than the slowest question that is to be hidden.
+Two curators of neighbouring data sets run side by side: in one of them a person has 200,000 rows more, of
+which one is used. N fresh counts (2,100) are asked of each in turn, with the clock (TICK seconds, 0.1), and
+300 with next to none, the planted failure. What the times tell is bounded below by the library's audit of
+them, in hundredths of a second. What the rungs tell is bounded above: with a share of at most p of all answers
+later than the first rung, at p · ln 2 nats (Clopper and Pearson's bound on p, 95 % over both worlds). Target:
+at most 0.001 nats an answer. Where a question takes longer than the tick, the clock hides little: the tick has
+to be longer than the slowest question that is to be hidden.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ def told(title: str, tick: float, count: int) -> None:
     audit = audit_samples(*([round(one * 100) for one in seconds] for seconds in found), seed=0)
     late, bound = most(found, tick)
     middle = [sorted(seconds)[len(seconds) // 2] * 1000 for seconds in found]
-    print(
-        f"{title}: {count} answers a world, median {middle[0]:.1f} ms without and {middle[1]:.1f} ms with them"
-    )
+    print(f"{title}: {count} answers a world, median {middle[0]:.1f} ms without, {middle[1]:.1f} with them")
     print(f"  at least {audit.information.lower:.5f} nats an answer by the audit")
     print(f"  on a later rung {late[0]} and {late[1]}: at most {bound:.5f} nats an answer by rungs")
 

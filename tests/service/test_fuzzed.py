@@ -17,11 +17,11 @@ from service.fuzzing import SECRETS, fuzzed, planted
 def test_hundreds_of_requests_to_each_operation(tmp_path: Path) -> None:
     curator = planted(tmp_path)
     try:
-        found = fuzzed(curator, cases=150)
+        found = fuzzed(curator, cases=100)
     finally:
         curator.store.close()
     assert found.faults == []
-    assert sum(found.statuses.values()) > 5000
+    assert sum(found.statuses.values()) > 3000
     assert found.statuses[200] > 100
 
 
