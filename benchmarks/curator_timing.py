@@ -3,10 +3,10 @@
 Two curators of neighbouring data sets run side by side: in one of them a person has 200,000 rows more, of
 which one is used. N fresh counts (2,100) are asked of each in turn, with the clock (TICK seconds, 0.1), and
 300 with next to none, the planted failure. What the times tell is bounded below by the library's audit of
-them, in hundredths of a second. What the rungs tell is bounded above: with a share of at most p of all answers
-later than the first rung, at p · ln 2 nats (Clopper and Pearson's bound on p, 95 % over both worlds). Target:
-at most 0.001 nats an answer. Where a question takes longer than the tick, the clock hides little: the tick has
-to be longer than the slowest question that is to be hidden.
+them, in hundredths of a second. What the rungs tell is bounded above: with a share of at most p of all
+answers later than the first rung, at p · ln 2 nats (Clopper and Pearson's bound on p, 95 % over both worlds).
+Target: at most 0.001 nats an answer. Where a question takes longer than the tick, the clock hides little: the
+tick has to be longer than the slowest question that is to be hidden.
 """
 
 from __future__ import annotations
