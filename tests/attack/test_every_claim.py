@@ -83,6 +83,7 @@ TRIED: dict[str, list[list[str]]] = {
         shares=("0.5,0.5", "0.9,0.1,0", "1,0", "0.6,0.3,0.1"),
     ),
     "suppressed": [["published.csv"], ["published.csv", "--hidden", "x=1,26"]],
+    "link": also([["released.csv", "voters.csv"]], [[], ["--k", "3"], ["--some"]]),
     "tables": [["published.csv"], ["published.csv", "--hidden", "x=1,26"]],
     "builder": options(
         noise=("1", "4"), queries=("2", "30"), people=("300", "2000"), counts=("1", "20"), seed=("1",)
@@ -104,6 +105,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = "\n".join(",".join(map(repr, row)) for row in rows)
         (folder / f"{name}.csv").write_text(text + "\n", encoding="utf-8")
     shutil.copy(ROOT / "examples" / "disclosure" / "register.csv", folder / "published.csv")
+    for name in ("released.csv", "voters.csv"):
+        shutil.copy(ROOT / "examples" / "disclosure" / name, folder / name)
     drawn = np.random.default_rng(1).integers(3, size=(40, 4))
     (folder / "rows.csv").write_text("\n".join(",".join(map(str, row)) for row in drawn), encoding="utf-8")
     (folder / "same.csv").write_text("1,1,1\n1,1,1\n", encoding="utf-8")

@@ -22,6 +22,7 @@ OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy", "tables"}
 
 READ = {
     "published",
+    "register",
     "method",
     "backup",
     "correlation",

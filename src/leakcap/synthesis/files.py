@@ -69,12 +69,9 @@ class SynthesisFile:
 
     @property
     def questions(self) -> tuple[TablesQuestion | ChoiceQuestion, ...]:
-        """The same, and what a regression with a price of its own asks; of tables also with all pairs of keys
-        as cells, as microdata need them where one column lies within another."""
+        """The same, and what a regression with a price of its own asks."""
         own = None if self.regression is None else self.regression.question(self.tables.question)
-        asked = (self.question,) if own is None else (self.question, own)
-        tables = [one for one in asked if isinstance(one, TablesQuestion) and one.nested is None]
-        return (*asked, *(one.model_copy(update={"nested": False}) for one in tables))
+        return (self.question,) if own is None else (self.question, own)
 
 
 def load_synthesis(path: str | Path) -> SynthesisFile:

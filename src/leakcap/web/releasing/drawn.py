@@ -88,7 +88,11 @@ def _blocks(book: Ledger, question: Any, policy: Policy, entry: Entry) -> list[B
         # Under an amended policy an old question may have no meaning; other files may ask this one.
         return None
     if isinstance(question, TablesQuestion):
-        return _of_tables(remembered_tables(book, planned, number).get(number), _IN_JSON)
+        found = remembered_tables(book, planned, number).get(number)
+        if found is None and planned.nested and question.nested is None:
+            # Of a file of rows all pairs of keys were cells, also where one column lies within another.
+            found = remembered_tables(book, question.flat(policy).planned(policy), number).get(number)
+        return _of_tables(found, _IN_JSON)
     if isinstance(question, ChoiceQuestion):
         return _of_tables(remembered_choices(book, planned, number).get(number), _IN_TABLES)
     told = statement_of(exposure_so_far([entry], policy))
