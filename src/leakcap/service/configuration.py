@@ -107,7 +107,8 @@ class Configuration(Strict):
 
     `listen` is an address and a port; `public` the address under which people reach it, where that is another
     one; `store` the database of people, grants and jobs. `tick` is the least time, in seconds, after which an
-    answer leaves: it hides how long those take that are quicker. `behind_proxy` is the owner's word that TLS ends at a proxy on this machine.
+    answer leaves: it hides how long those take that are quicker. `behind_proxy` is the owner's word that TLS
+    ends at a proxy on this machine.
     """
 
     name: str = Field(default="leakcap curator", min_length=1, max_length=80)
