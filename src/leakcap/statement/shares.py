@@ -86,7 +86,8 @@ def joining_line(e: Exposure) -> Reading:
     """How far joining moves a belief."""
     value, rare = joining(e.epsilon, e.delta) if e.composed is None else least_joining(e.pairs)
     without = "without it" if e.relation == "add-remove-one" else "with another in its place"
-    tail = rarely(rare) if value < 1.0 else ""
+    # Of all that a belief can change there is no exception, also where it is rounded up to that.
+    tail = rarely(rare) if percent(value) != percent(1.0) else ""
     line = exact_line(
         "joining",
         "how far joining changes a belief",
