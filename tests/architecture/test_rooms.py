@@ -114,7 +114,7 @@ SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("sql",),
     ),
     "service": (
-        ("configuration", "requests", "store", "ticks"),
+        ("configuration", "faults", "requests", "store", "ticks"),
         ("engine", "identity"),
         ("authorization",),
         ("api", "console"),

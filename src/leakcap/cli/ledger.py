@@ -19,8 +19,6 @@ from leakcap.cli.targets import require_target
 from leakcap.plain import counted
 
 if TYPE_CHECKING:
-    from leakcap.ledger import Ledger
-    from leakcap.release import Policy
     from leakcap.report.records import BudgetRecord
 
 __all__ = ["Url", "budget", "budget_record", "ledger"]
@@ -82,9 +80,11 @@ def budget(
     if json_:
         print_record(budget_record(url, query_file=ledger is None, deltas=delta or ()))
         return
+    from leakcap.report.records import BudgetRecord
+
     with Ledger.read(address(url, query_file=ledger is None)) as book:
         governs = {book.policy_of(one.dataset) for one in book.datasets()}
-        record = _record_of(book, delta or ())
+        record = BudgetRecord.of_ledger(book, deltas=delta or ())
     _print_budget(record, all_=all_)
     if file is not None and _fingerprint(file) not in governs:
         used = bool(record.entries or record.amendments)
@@ -139,33 +139,11 @@ def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()
     """All accounts and spends; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
     from leakcap.release import load_policy
+    from leakcap.report.records import BudgetRecord
 
     policy = load_policy(load_asked(source).policy) if query_file else None
     with Ledger.read(address(source, query_file=query_file)) as book:
-        return _record_of(book, deltas, policy)
-
-
-def _record_of(book: Ledger, deltas: Sequence[float], policy: Policy | None = None) -> BudgetRecord:
-    from leakcap.release import exposure_so_far
-    from leakcap.report.records import BudgetRecord
-    from leakcap.statement import statement_of
-
-    entries = book.entries()
-    told = statement_of(exposure_so_far(entries, policy)) if policy is not None and entries else None
-    return BudgetRecord.of(
-        book.dataset,
-        book.accounts(),
-        entries,
-        book.amendments(),
-        revisions=book.revisions(),
-        told=[book.odometer(delta) for delta in deltas],
-        slots=book.slots(),
-        datasets=book.datasets(),
-        versions=book.versions(),
-        custody=book.custody(),
-        policy=policy,
-        so_far=told,
-    )
+        return BudgetRecord.of_ledger(book, policy, deltas=deltas)
 
 
 @ledger.command()

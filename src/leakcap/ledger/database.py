@@ -36,7 +36,7 @@ from leakcap.credentials import may_hold_secret, shown_url, without_credentials
 from leakcap.errors import LedgerError
 from leakcap.ledger.place import READ_ONLY, Inode, Place
 
-__all__ = ["BUSY_SECONDS", "Database", "absent", "connect", "translated"]
+__all__ = ["BUSY_SECONDS", "Database", "absent", "begin_in_turn", "connect", "in_turn", "translated"]
 
 BUSY_SECONDS = 60
 """How long a writer waits for its turn."""
@@ -114,7 +114,7 @@ class Database:
             raw = connection.connection
             if raw.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 # SQLite does not wait here: where another process has the file open it refuses at once.
-                _in_turn(raw, "PRAGMA journal_mode = WAL")
+                in_turn(raw, "PRAGMA journal_mode = WAL")
 
     def require_no_lost_log(self, head: str) -> None:
         """Raise `LedgerError` where a renamed file's log has rows after the row with this hash."""
@@ -262,7 +262,7 @@ def _sqlite(url: URL, read_only: bool) -> Database:
             uri += "&immutable=1"
         engine = _sqlite_engine(QueuePool, url, uri, place)
     event.listen(engine, "connect", _configure)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", begin_in_turn)
     return Database(engine, label, memory=memory, place=place)
 
 
@@ -309,29 +309,32 @@ def _sqlite_dialect() -> tuple[Dialect, dict[Any, Any]]:
 
 
 def _configure(connection: Any, _record: object) -> None:
-    # None: the driver begins no transaction of its own, `_begin` does.
+    # None: the driver begins no transaction of its own, `begin_in_turn` does.
     connection.isolation_level = None
     # EXTRA: without a log beside it, as in a copy that is being made, the directory is on the disk too.
     for pragma in (f"busy_timeout = {BUSY_SECONDS * 1000}", "synchronous = EXTRA", "fullfsync = ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def _begin(connection: Connection) -> None:
+def begin_in_turn(connection: Connection, seconds: int = BUSY_SECONDS) -> None:
+    """Begin a transaction on SQLite: one that writes as soon as no other process is in the way.
+
+    SQLite's own waiting asks ever more rarely, so that in a crowd who waits long waits longest.
+    """
     if not connection.get_execution_options().get("leakcap_writes", False):
         connection.exec_driver_sql("BEGIN")
         return
     raw = connection.connection
-    # SQLite's own waiting asks ever more rarely, so that in a crowd who waits long waits longest.
     raw.execute("PRAGMA busy_timeout = 0").close()
     try:
-        _in_turn(raw, "BEGIN IMMEDIATE")
+        in_turn(raw, "BEGIN IMMEDIATE", seconds)
     finally:
-        raw.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}").close()
+        raw.execute(f"PRAGMA busy_timeout = {seconds * 1000}").close()
 
 
-def _in_turn(raw: Any, statement: str) -> None:
-    """Run a statement as soon as no other process is in the way, at most `BUSY_SECONDS` from now."""
-    give_up = time.monotonic() + BUSY_SECONDS
+def in_turn(raw: Any, statement: str, seconds: int = BUSY_SECONDS) -> None:
+    """Run a statement as soon as no other process is in the way, at most so many seconds from now."""
+    give_up = time.monotonic() + seconds
     while True:
         try:
             raw.execute(statement).close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from leakcap.errors import InvalidParameter
 from leakcap.policy.validation import Strict, complaints, read_toml
+from leakcap.web.serving.settings import is_loopback
 
 __all__ = [
     "ApprovalRule",
@@ -70,7 +70,7 @@ class OidcSettings(Strict):
     @classmethod
     def _secure(cls, value: str) -> str:
         parts = urlsplit(value)
-        plain = parts.scheme == "http" and _loopback(parts.hostname or "")
+        plain = parts.scheme == "http" and is_loopback(parts.hostname or "")
         if not (parts.scheme == "https" or plain) or not parts.hostname or parts.query or parts.fragment:
             raise ValueError("must be an https address without a query; http is for loopback alone")
         return value
@@ -161,7 +161,7 @@ class Configuration(Strict):
 
     def _check_secure(self) -> None:
         host, _ = self.address
-        if _loopback(host) or self.tls is not None:
+        if is_loopback(host) or self.tls is not None:
             return
         raise ValueError(
             f"`listen` is {self.listen}, which other machines reach, and `tls` is missing: tokens and "
@@ -172,7 +172,7 @@ class Configuration(Strict):
         if not self.public:
             return
         parts = urlsplit(self.public)
-        plain = parts.scheme == "http" and _loopback(parts.hostname or "")
+        plain = parts.scheme == "http" and is_loopback(parts.hostname or "")
         if not (parts.scheme == "https" or plain) or not parts.hostname or parts.path.strip("/"):
             raise ValueError("`public` must be an https address without a path; http is for loopback alone")
         if not plain and self.tls is None and not self.behind_proxy:
@@ -207,15 +207,6 @@ def _split(listen: str) -> tuple[str, int]:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) < 65536):
         raise ValueError("must be an address and a port, as in 127.0.0.1:8422")
     return host, int(port)
-
-
-def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def load_configuration(path: str | Path) -> Configuration:

@@ -14,6 +14,7 @@ from leakcap.ledger import (
     DatasetSpending,
     Edition,
     Entry,
+    Ledger,
     OdometerReading,
     PublishedVersion,
     Revision,
@@ -201,6 +202,30 @@ class BudgetRecord(Record):
             **({"versions": tuple(map(VersionRecord.of, versions))} if versions else {}),
             **({} if policy is None else {"policy": policy.model_dump(mode="json")}),
             **({} if so_far is None else {"so_far": so_far.record()}),
+        )
+
+    @classmethod
+    def of_ledger(cls, book: Ledger, policy: Policy | None = None, *, deltas: Sequence[float] = ()) -> Self:
+        """All that a ledger tells; with the policy that governs it also what everything so far tells, and
+        with `deltas` all answers together at each."""
+        from leakcap.release import exposure_so_far
+        from leakcap.statement import statement_of
+
+        entries = book.entries()
+        told = statement_of(exposure_so_far(entries, policy)) if policy is not None and entries else None
+        return cls.of(
+            book.dataset,
+            book.accounts(),
+            entries,
+            book.amendments(),
+            revisions=book.revisions(),
+            told=[book.odometer(delta) for delta in deltas],
+            slots=book.slots(),
+            datasets=book.datasets(),
+            versions=book.versions(),
+            custody=book.custody(),
+            policy=policy,
+            so_far=told,
         )
 
 

@@ -11,7 +11,6 @@ import asyncio
 import html
 import json
 import logging
-import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from collections.abc import Callable, Mapping
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leakcap.service.api.rates import Rates, TooManyRequests
+from leakcap.service.faults import where_raised
 from leakcap.service.ticks import rung
 from leakcap.web.serving.arriving import host_name, replayed, single_headers, whole_body, with_headers
 from leakcap.web.serving.guard import HEADERS
@@ -95,7 +95,7 @@ class CuratorGuard:
             await self._app(scope, replayed(body, receive), _started(leaving, started))
         except Exception as error:
             # Never its text: it could hold a value.
-            _log.error("request %s failed: %s", number, _where(error))
+            _log.error("request %s failed: %s", number, where_raised(error))
             if not started[0]:
                 detail = "What failed is in the curator's log, under this request's number."
                 await _refuse(leaving, 500, "internal", "The curator failed", detail, path=path)
@@ -217,12 +217,3 @@ async def _refuse(send: Send, status: int, kind: str, title: str, detail: str, *
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
-
-
-def _where(error: BaseException) -> str:
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        frames.append(f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}")
-        trace = trace.tb_next
-    return f"{type(error).__name__} at {' '.join(frames[-6:])}"

@@ -175,26 +175,7 @@ def own_entry(call: EngineCall) -> dict[str, Any]:
 
 def ledger(call: EngineCall) -> dict[str, Any]:
     """Everything that the ledger tells, for those who audit it."""
-
-    def ask(table: PrivateTable) -> dict[str, Any]:
-        book = table.ledger
-        entries = book.entries()
-        told = statement_of(exposure_so_far(entries, table.policy)) if entries else None
-        return BudgetRecord.of(
-            book.dataset,
-            book.accounts(),
-            entries,
-            book.amendments(),
-            revisions=book.revisions(),
-            slots=book.slots(),
-            datasets=book.datasets(),
-            versions=book.versions(),
-            custody=book.custody(),
-            policy=table.policy,
-            so_far=told,
-        ).to_dict()
-
-    return call.asked(ask)
+    return call.asked(lambda table: BudgetRecord.of_ledger(table.ledger, table.policy).to_dict())
 
 
 def verify(call: EngineCall) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.messages import receive, send
 from leakcap.service.engine.operations import OPERATIONS
 from leakcap.service.engine.tables import OpenTables
+from leakcap.service.faults import where_raised
 from leakcap.service.ticks import on_the_clock
 from leakcap.wire import as_problem
 
@@ -73,7 +74,7 @@ def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
     except OSError:
         raise
     except (LeakcapError, ValueError, RecursionError) as error:
-        _log.error("an answer could not be sent: %s", _where(error))
+        _log.error("an answer could not be sent: %s", where_raised(error))
         send(connection, {"problem": as_problem(error)})
 
 
@@ -86,7 +87,7 @@ def answer(message: Any, configuration: Configuration, tables: OpenTables) -> di
         return {"problem": as_problem(error)}
     except Exception as error:
         # Never its text, which could hold a value: the kind of the error and where it was raised.
-        _log.error("an operation failed: %s", _where(error))
+        _log.error("an operation failed: %s", where_raised(error))
         return {"problem": as_problem(error)}
 
 
@@ -102,15 +103,6 @@ def _call(message: Any, configuration: Configuration, tables: OpenTables) -> Eng
         raise InvalidParameter("A call needs an analyst, a body and, where it has one, the request's number.")
     source = configuration.data[dataset]
     return EngineCall(str(operation), dataset, analyst, body, request, tables, source)
-
-
-def _where(error: BaseException) -> str:
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        frames.append(f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}")
-        trace = trace.tb_next
-    return f"{type(error).__name__} at {' '.join(frames[-6:])}"
 
 
 def _out_of_time(*_: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import threading
@@ -38,8 +39,12 @@ def work(
 ) -> None:
     """Claim one job after another, for as long as `going` says so."""
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
+    looked = -math.inf
     while going():
-        store.jobs.requeue_stale(_SILENT)
+        if time.monotonic() - looked > _BEAT:
+            # Each look is a write, for which whoever signs in would wait.
+            store.jobs.requeue_stale(_SILENT)
+            looked = time.monotonic()
         job = store.jobs.claim(name)
         if job is None:
             time.sleep(_PAUSE)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import traceback
 from datetime import UTC, datetime
+
+from leakcap.service.faults import places_of
 
 __all__ = ["JsonLines", "log_json_lines"]
 
@@ -28,9 +28,8 @@ class JsonLines(logging.Formatter):
         told = {"time": time, "level": record.levelname, "log": _message(record.getMessage())}
         if record.exc_info and record.exc_info[0] is not None:
             kind, _, trace = record.exc_info
-            places = traceback.extract_tb(trace)[-6:]
             told["error"] = kind.__name__
-            told["at"] = [f"{os.path.basename(one.filename)}:{one.lineno}" for one in places]
+            told["at"] = places_of(trace)
         return json.dumps(told)
 
 

@@ -10,9 +10,9 @@ import logging
 import os
 import sqlite3
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,12 @@ from sqlalchemy.exc import (
 
 from leakcap.credentials import shown_url
 from leakcap.errors import InvalidParameter
+from leakcap.ledger.database import begin_in_turn, in_turn
 from leakcap.service.store.errors import StoreError
 
 __all__ = ["StoreDatabase", "database_at"]
 
 _BUSY_SECONDS = 30
-_PAUSE_SECONDS = 0.002
 _QUIET = "leakcap-store"
 _FORMS = "Write `sqlite:///store.db` or `postgresql+psycopg://user@host/database`."
 
@@ -120,7 +120,7 @@ def database_at(url: str, *, create: bool = True) -> StoreDatabase:
             max_overflow=40,
         )
         event.listen(engine, "connect", _configure)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", partial(begin_in_turn, seconds=_BUSY_SECONDS))
         return StoreDatabase(engine, f"sqlite:///{path}")
     label = shown_url(url)
     try:
@@ -168,39 +168,12 @@ def _require_private(path: Path, create: bool) -> None:
 
 
 def _configure(connection: Any, _record: object) -> None:
-    # None: the driver begins no transaction of its own, `_begin` does.
+    # None: the driver begins no transaction of its own, `begin_in_turn` does.
     connection.isolation_level = None
     for pragma in (f"busy_timeout = {_BUSY_SECONDS * 1000}", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}").close()
     if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        _in_turn(connection, "PRAGMA journal_mode = WAL")
-
-
-def _begin(connection: Connection) -> None:
-    if connection.get_execution_options().get("leakcap_writes", False):
-        _in_turn(connection.connection, "BEGIN IMMEDIATE")
-    else:
-        connection.exec_driver_sql("BEGIN")
-
-
-def _in_turn(raw: Any, statement: str) -> None:
-    """Run a statement as soon as no other process is in the way.
-
-    SQLite's own waiting asks ever more rarely, so that in a crowd who waits long waits longest.
-    """
-    give_up = time.monotonic() + _BUSY_SECONDS
-    raw.execute("PRAGMA busy_timeout = 0").close()
-    try:
-        while True:
-            try:
-                raw.execute(statement).close()
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > give_up:
-                    raise
-            time.sleep(_PAUSE_SECONDS)
-    finally:
-        raw.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}").close()
+        in_turn(connection, "PRAGMA journal_mode = WAL", _BUSY_SECONDS)
 
 
 @contextmanager
