@@ -94,6 +94,19 @@ def test_a_cancelled_job_is_not_done(curator: Curator) -> None:
     assert spent(curator) == 0.0
 
 
+def test_a_job_of_a_data_set_that_is_gone_says_so(curator: Curator) -> None:
+    """Its owner took it out of the configuration while the job was queued; another one is done meanwhile."""
+    web = client_of(curator)
+    ada = signed_in(web, "ada")
+    curator.store.grants.give("local:ada", "analyst", "gone", by="test")
+    lost, _ = curator.store.jobs.create("local:ada", "gone", "tables", TABLES, key="k0")
+    job = asked_for(web, ada, "tables", TABLES)
+    worked(curator, 2)
+    found = curator.store.jobs.find(lost.id)
+    assert (found.state, found.problem and found.problem["status"]) == ("failed", 404)
+    assert curator.store.jobs.find(job["id"]).state == "done"
+
+
 def test_others_do_not_see_the_answer(curator: Curator) -> None:
     """Neither another analyst nor the owner, who sees that it was asked."""
     web = client_of(curator)

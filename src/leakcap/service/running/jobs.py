@@ -50,6 +50,9 @@ def work(
             time.sleep(_PAUSE)
         elif job.dataset in configuration.data:
             _do(job, store, engine, configuration)
+        else:
+            detail = f"The data set `{job.dataset}` is no longer served. Nothing was spent."
+            _failed(job, store, problem_of(404, "not-found", "Not there", detail))
 
 
 def _do(job: Job, store: Store, engine: EngineClient, configuration: Configuration) -> None:

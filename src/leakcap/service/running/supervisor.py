@@ -149,6 +149,7 @@ def run(file: str | Path, *, ready: Callable[[Supervisor], None] = lambda _: Non
     os.umask(0o077)
     with Store.open(configuration.store) as store:
         require_continued(configuration, store)
+        store.tokens.forget(store.clock())
     with tempfile.TemporaryDirectory(prefix="leakcap-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         supervisor = Supervisor(configuration, path, Path(folder))
