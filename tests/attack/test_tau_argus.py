@@ -5,6 +5,7 @@ Hair and eyes of 592 students (Snee 1974, HairEyeColor of R). The engine is `pyt
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,11 @@ def protected(
         "Eye": [eyes for _, eyes in people],
         "n": [1] * len(people),
     }
-    done = tau.protect(
-        micro, ["Hair", "Eye"], response="n", safety_rules=rule, suppress="OPT(1)", totcode="Total",
-        workdir=str(folder),
-    )  # fmt: skip
+    with contextlib.chdir(folder):  # it leaves its logs where it is run
+        done = tau.protect(
+            micro, ["Hair", "Eye"], response="n", safety_rules=rule, suppress="OPT(1)", totcode="Total",
+            workdir=str(folder),
+        )  # fmt: skip
     table = done.tables[0]
     audit = {row["cell"]: row for row in done.engine.audit(0)}
     hidden, unsafe = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)

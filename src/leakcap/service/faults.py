@@ -9,12 +9,12 @@ import os
 import traceback
 from types import TracebackType
 
-__all__ = ["places_of", "where_raised"]
+__all__ = ["frames_of", "where_raised"]
 
 _MOST = 6
 
 
-def places_of(trace: TracebackType | None) -> list[str]:
+def frames_of(trace: TracebackType | None) -> list[str]:
     """The last places of a trace, each a file and a line."""
     frames = traceback.extract_tb(trace)[-_MOST:]
     return [f"{os.path.basename(one.filename)}:{one.lineno}" for one in frames]
@@ -26,4 +26,4 @@ def where_raised(error: BaseException) -> str:
     >>> where_raised(ValueError("a diagnosis"))
     'ValueError at '
     """
-    return f"{type(error).__name__} at {' '.join(places_of(error.__traceback__))}"
+    return f"{type(error).__name__} at {' '.join(frames_of(error.__traceback__))}"

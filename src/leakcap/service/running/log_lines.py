@@ -9,7 +9,7 @@ import json
 import logging
 from datetime import UTC, datetime
 
-from leakcap.service.faults import places_of
+from leakcap.service.faults import frames_of
 
 __all__ = ["JsonLines", "log_json_lines"]
 
@@ -29,7 +29,7 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             kind, _, trace = record.exc_info
             told["error"] = kind.__name__
-            told["at"] = places_of(trace)
+            told["at"] = frames_of(trace)
         return json.dumps(told)
 
 
