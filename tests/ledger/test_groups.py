@@ -111,7 +111,7 @@ def test_answers_from_a_slot_count_for_what_they_tell() -> None:
 def test_nobody_is_told_for_free_what_another_account_paid_for() -> None:
     with memory() as ledger:
 
-        def drawn(places: Any) -> Any:
+        def drawn(places: Any, paid_before: bool) -> Any:
             return lambda entries: [("", [[one.id]]) for one in entries]
 
         for who, entry in (("cy", 1), ("ann", 2), ("bo", 3), ("ann", 2), ("cy", 1)):

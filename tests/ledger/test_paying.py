@@ -28,7 +28,7 @@ class Case:
         return self.ledger.balances()[0].spent
 
     def prepare(
-        self, places: Sequence[int]
+        self, places: Sequence[int], paid_before: bool
     ) -> Callable[[Sequence[Entry]], list[tuple[str, list[list[int]]]]]:
         self.seen.append(f"prepare {list(places)} at {self.spent():g}")
 
@@ -84,7 +84,9 @@ def test_a_refusal_spends_and_computes_nothing() -> None:
 def test_what_preparing_refuses_is_not_paid() -> None:
     case = Case()
 
-    def refuses(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[str, object]]]:
+    def refuses(
+        places: Sequence[int], paid_before: bool
+    ) -> Callable[[Sequence[Entry]], list[tuple[str, object]]]:
         raise DataError("There is no such column.")
 
     with pytest.raises(DataError, match=r"no such column\.$"):
@@ -97,7 +99,9 @@ def test_what_fails_after_the_commit_stays_spent_and_says_so(answer: object) -> 
     """The engine, or what cannot be recorded: an answer that the ledger does not have does not leave."""
     case = Case()
 
-    def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[str, object]]]:
+    def prepare(
+        places: Sequence[int], paid_before: bool
+    ) -> Callable[[Sequence[Entry]], list[tuple[str, object]]]:
         def compute(entries: Sequence[Entry]) -> list[tuple[str, object]]:
             if answer is None:
                 raise DataError("The engine stopped.")

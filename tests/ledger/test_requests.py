@@ -44,7 +44,9 @@ OTHER = Request.of("ann", "2", "sick, old")
 DRAWN = [0]
 
 
-def drawn(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[str, list[list[int]]]]]:
+def drawn(
+    places: Sequence[int], paid_before: bool
+) -> Callable[[Sequence[Entry]], list[tuple[str, list[list[int]]]]]:
     """Noise: another number each time that it is drawn."""
 
     def compute(entries: Sequence[Entry]) -> list[tuple[str, list[list[int]]]]:
@@ -177,7 +179,7 @@ def test_a_refusal_leaves_the_key_free(opened: Any) -> None:
 
 
 def test_a_crash_after_the_commit_is_made_good_once(ledger: Ledger) -> None:
-    def crashing(places: Sequence[int]) -> Any:
+    def crashing(places: Sequence[int], paid_before: bool) -> Any:
         def compute(entries: Sequence[Entry]) -> Any:
             raise DataError("The engine stopped.")
 
@@ -202,9 +204,9 @@ def test_a_full_cap_does_not_keep_a_request_from_being_finished(opened: Any) -> 
 def test_of_two_that_compute_at_once_one_answer_leaves_and_both_return_it(ledger: Ledger) -> None:
     inner: list[list[Paid[str]]] = []
 
-    def slow(places: Sequence[int]) -> Any:
+    def slow(places: Sequence[int], paid_before: bool) -> Any:
         def compute(entries: Sequence[Entry]) -> Any:
-            mine = drawn(places)(entries)
+            mine = drawn(places, paid_before)(entries)
             inner.append(ask(ledger))  # another process asks meanwhile, and is faster
             return mine
 
@@ -249,10 +251,10 @@ def test_what_may_not_leave_any_more_is_refused_by_name(ledger: Ledger, end: str
 def test_an_answer_that_was_seen_to_begin_is_not_computed_beside(ledger: Ledger) -> None:
     """A run that was found as reserved, and is seen before this answer could leave."""
 
-    def seen(places: Sequence[int]) -> Any:
+    def seen(places: Sequence[int], paid_before: bool) -> Any:
         def compute(entries: Sequence[Entry]) -> Any:
             ledger.mark_progress(1, (0, 5), [[1.0]])
-            return drawn(places)(entries)
+            return drawn(places, paid_before)(entries)
 
         return compute
 
@@ -302,7 +304,7 @@ def test_a_key_that_is_recorded_after_the_commit_is_caught(
     """Planted: the spend first, the key in a transaction of its own."""
 
     def late(self: Any, asked: Asked, *, data: str) -> tuple[list[AnsweredEntry], bool]:
-        known = self.asked_before(asked, data=data)
+        known, _ = self.asked_before(asked, data=data)
         if known is not None:
             return known, False
         paid = self.reserve([asked.charges[place] for place in asked.paid_places], data=data)
@@ -323,7 +325,7 @@ from leakcap.ledger import Request
 print("ready", flush=True)
 sys.stdin.readline()
 charges = [Charge(name, name, Spend(epsilon=0.1), "ann") for name in ("sick", "old")]
-def drawn(places):
+def drawn(places, paid_before):
     return lambda entries: [(one.query, [[one.id, os.getpid()]]) for one in entries]
 request = Request.of("ann", "1", "sick, old")
 found = answer_once(ledger, charges, drawn, data="t", analyst="ann", fresh=True, request=request)

@@ -27,7 +27,7 @@ def ask(version: str = "1.0", period: str = "2026-03", epsilon: float = 0.1) -> 
 def told(ledger: Ledger, charge: Charge, data: str, value: int, *, fresh: bool = False) -> Any:
     """The answer as `answer_once` gives it, which computes `value` where it has to."""
     (paid,) = answer_once(
-        ledger, [charge], lambda places: lambda entries: [(value, [[value]])], data=data, fresh=fresh
+        ledger, [charge], lambda *_: lambda entries: [(value, [[value]])], data=data, fresh=fresh
     )
     return paid.answer.values[0][0]
 

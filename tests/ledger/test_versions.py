@@ -115,7 +115,7 @@ def test_what_the_ledger_calls_data_is_no_part_of_the_question(ledger: Ledger) -
     """A file of another name is the same table where its state is: the answer is repeated."""
     for source, same in (("a.csv", None), ("b.csv", 1), ("", None)):
         charge = Charge("n", "count", Spend(epsilon=0.1), source=source, same_as=same)
-        answer_once(ledger, [charge], lambda _: lambda entries: [(9, [[9]]) for _ in entries], data="t")
+        answer_once(ledger, [charge], lambda *_: lambda entries: [(9, [[9]]) for _ in entries], data="t")
     assert [one.source for one in ledger.entries()] == ["a.csv"]
     (version,) = ledger.versions()
     assert (version.answers, version.repeated, version.sources) == (1, 2, ("a.csv",))
@@ -139,7 +139,7 @@ def test_a_repeat_that_says_nothing_is_no_repeat_of_before(ledger: Ledger) -> No
     """Published once as an edition, then repeated by somebody who publishes nothing."""
     for edition in (march("1.0"), None):
         charge = Charge("n", "count", Spend(epsilon=0.1), edition=edition)
-        answer_once(ledger, [charge], lambda _: lambda entries: [(9, [[9]]) for _ in entries], data="t")
+        answer_once(ledger, [charge], lambda *_: lambda entries: [(9, [[9]]) for _ in entries], data="t")
     ledger.mark_repeated([1])  # as leakcap recorded it before it recorded occasions
     assert [(one.edition, one.answers, one.repeated) for one in ledger.versions()] == [
         (march("1.0"), 1, 1),

@@ -21,6 +21,7 @@ __all__ = ["Paid", "answer_once"]
 
 T = TypeVar("T")
 Compute: TypeAlias = Callable[[Sequence[Entry]], Sequence[tuple[T, Any]]]
+Prepare: TypeAlias = Callable[[Sequence[int], bool], Compute[T]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Paid(Generic[T]):
 def answer_once(
     ledger: Ledger,
     charges: Sequence[Charge],
-    prepare: Callable[[Sequence[int]], Compute[T]],
+    prepare: Prepare[T],
     *,
     data: str = "",
     analyst: str = "",
@@ -43,12 +44,13 @@ def answer_once(
 ) -> list[Paid[T]]:
     """For each charge its answer: recalled for free, or checked, committed, computed and recorded.
 
-    `prepare` is told the places of the charges that have to be paid. It does whatever may still be refused,
-    before anything is spent, and returns what computes their answers from their entries: for each what the
-    caller wants, and the released values as the ledger remembers them. Charges of one text and price are
-    paid once. `data` names the state of the table; without a name nothing is remembered. `fresh` pays for
-    all. Raises with nothing spent `BudgetExceeded`, and `LedgerError` where a recorded answer was replaced or
-    withdrawn; what fails after the commit stays spent, and says so.
+    `prepare` is told the places of the charges whose answers have to be computed, and whether a request has
+    paid for them before. It does whatever may still be refused, before anything is spent, and returns what
+    computes their answers from their entries: for each what the caller wants, and the released values as the
+    ledger remembers them. Charges of one text and price are paid once. `data` names the state of the table;
+    without a name nothing is remembered. `fresh` pays for all. Raises with nothing spent `BudgetExceeded`,
+    and `LedgerError` where a recorded answer was replaced or withdrawn; what fails after the commit stays
+    spent, and says so.
 
     With a `request` all of this happens once: whoever asks again under its key gets the answers that left,
     `fresh` ones too, for nothing. What was paid for and has not left, because a process died, is computed
@@ -58,19 +60,25 @@ def answer_once(
     >>> from leakcap.ledger import Caps, Charge, Ledger, Spend
     >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(1.0)) as ledger:
     ...     sick = Charge("sick", "count", Spend(epsilon=0.5))
+    ...     def prepare(places, paid_before):
+    ...         return lambda entries: [(9, [[9]])]
     ...     for _ in range(3):
-    ...         paid, = answer_once(ledger, [sick], lambda places: lambda entries: [(9, [[9]])], data="t")
-    ...     paid.answer.values, paid.computed, ledger.balances()[0].left
+    ...         found, = answer_once(ledger, [sick], prepare, data="t")
+    ...     found.answer.values, found.computed, ledger.balances()[0].left
     ([[9]], None, 0.5)
     """
     asked = None if request is None else Asked(request, tuple(charges))
-    before = None if asked is None else ledger.asked_before(asked, data=data)
-    if before is not None:
-        return _repeated(ledger, charges, _left(ledger, before, prepare), analyst)
     recalls: list[Answer | None] = [None] * len(charges)
+    remembered = bool(data) and not fresh
+    if asked is not None:
+        before, known_answers = ledger.asked_before(asked, data=data, recall=remembered)
+        if before is not None:
+            return _repeated(ledger, charges, _left(ledger, before, prepare), analyst)
+        recalls = known_answers if remembered else recalls
+    elif remembered:
+        recalls = ledger.recall(charges, data=data)
     first = list(range(len(charges)))
     if not fresh:
-        recalls = ledger.recall(charges, data=data) if data else recalls
         _require_valid(charges, recalls)
         first = _first_alike(charges)
     places = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
@@ -97,23 +105,21 @@ def _repeated(ledger: Ledger, charges: Sequence[Charge], paid: list[Paid[T]], an
     return paid
 
 
-def _requested(
-    ledger: Ledger, asked: Asked, prepare: Callable[[Sequence[int]], Compute[T]], data: str
-) -> list[Paid[T]]:
+def _requested(ledger: Ledger, asked: Asked, prepare: Prepare[T], data: str) -> list[Paid[T]]:
     """A request's answers: what has to be paid is committed together with its key."""
     places = asked.paid_places
-    compute = prepare(places) if places else None
+    compute = prepare(places, False) if places else None
     found, new = ledger.reserve_request(asked, data=data)
     if not new:
         # Another process was faster.
         return _left(ledger, found, prepare)
-    return _left(ledger, found, prepare if compute is None else lambda _: compute, new=True)
+    return _left(ledger, found, prepare if compute is None else lambda *_: compute, new=True)
 
 
 def _left(
     ledger: Ledger,
     found: Sequence[AnsweredEntry],
-    prepare: Callable[[Sequence[int]], Compute[T]],
+    prepare: Prepare[T],
     *,
     new: bool = False,
 ) -> list[Paid[T]]:
@@ -127,7 +133,7 @@ def _left(
     stood = {one.answer.entry: one.answer for one in found if one.answer is not None}
     if places:
         try:
-            compute = prepare(list(places.values()))
+            compute = prepare(list(places.values()), True)
             entries = [found[place].entry for place in places.values()]
             made = zip(entries, compute(entries), strict=True)
             computed = {entry.id: one for entry, one in made}
@@ -159,12 +165,12 @@ def _paid(
     ledger: Ledger,
     charges: Sequence[Charge],
     places: Sequence[int],
-    prepare: Callable[[Sequence[int]], Compute[T]],
+    prepare: Prepare[T],
     data: str,
 ) -> list[Paid[T]]:
     if not places:
         return []
-    compute = prepare(places)
+    compute = prepare(places, False)
     entries = ledger.reserve([charges[place] for place in places], data=data)
     try:
         computed = compute(entries)

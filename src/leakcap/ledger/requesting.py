@@ -34,16 +34,21 @@ _RESERVED = select(EVENT).where(EVENT.c.kind == "reserve", EVENT.c.entry == bind
 class RequestingLedger(LedgerSpender):
     """What a service asks of a ledger beside, whose clients ask again where no answer came back."""
 
-    def asked_before(self, asked: Asked, *, data: str) -> list[AnsweredEntry] | None:
+    def asked_before(
+        self, asked: Asked, *, data: str, recall: bool = False
+    ) -> tuple[list[AnsweredEntry] | None, list[Answer | None]]:
         """For each charge of a request that was made before its entry, and the answer that left; None where
-        the request is new. Spends nothing.
+        the request is new, and then beside it, to `recall` them, what `recall` would return. Spends nothing.
 
         Raises `RequestReused` where the key stands for something else, and `LedgerError` where an answer was
         replaced, withdrawn or given up, or may not be computed any more: under another policy, or of another
         state of the table.
         """
         with self._database.reading() as connection:
-            return self._found(connection, self._governed(connection), asked, data)
+            state = self._governed(connection)
+            found = self._found(connection, state, asked, data)
+            again = recall and found is None
+            return found, self._recalled(connection, state, asked.charges, data) if again else []
 
     def reserve_request(self, asked: Asked, *, data: str) -> tuple[list[AnsweredEntry], bool]:
         """Commit what a request has to pay, together with its key; or find what was committed under it. For
@@ -59,7 +64,11 @@ class RequestingLedger(LedgerSpender):
                 return known, False
             revising.require_valid(connection, list(asked.recalled.values()), self.url)
             paid = self._pay(connection, state, asked, charges, data)
-            found = self._answered(connection, asked.entries([entry.id for entry in paid]))
+            numbers = asked.entries([entry.id for entry in paid])
+            made = {entry.id: AnsweredEntry(entry, None) for entry in paid}
+            recalled = [number for number in dict.fromkeys(numbers) if number not in made]
+            made |= dict(zip(recalled, self._answered(connection, recalled), strict=True))
+            found = [made[number] for number in numbers]
         log_charged(paid)
         return found, True
 

@@ -168,9 +168,13 @@ class LedgerSpender(LedgerReader, ABC):
         reserved and never released has no answer.
         """
         with self._database.reading() as connection:
-            state = self._governed(connection)
-            tags = self._tags(connection, state)
-            return [answer_cache.find(connection, state, charge, data, self.url, tags) for charge in charges]
+            return self._recalled(connection, self._governed(connection), charges, data)
+
+    def _recalled(
+        self, connection: Connection, state: State, charges: Iterable[Charge], data: str
+    ) -> list[Answer | None]:
+        tags = self._tags(connection, state)
+        return [answer_cache.find(connection, state, charge, data, self.url, tags) for charge in charges]
 
     def version_asked(self, charges: Iterable[Charge], *, data: str) -> int | None:
         """The latest version of the table, other than `data`, about which all of these have recorded

@@ -229,7 +229,9 @@ class FitAccount:
         reservation stays spent. Where the account has a `request` all of this happens once.
         """
 
-        def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Floats, Any]]]:
+        def prepare(
+            _: Sequence[int], paid_before: bool
+        ) -> Callable[[Sequence[Entry]], list[tuple[Floats, Any]]]:
             def compute(entries: Sequence[Entry]) -> list[tuple[Floats, Any]]:
                 values = np.atleast_2d(draw(entries[0]))
                 return [(values, values.tolist())]

@@ -352,11 +352,12 @@ class PrivateTable(Asking):
         data, steps = self.state(), list(zip(plans, prices, strict=True))
         everything = [*charges, *(one.charge for one in beside)]
 
-        def prepare(places: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Any, Any]]]:
+        def prepare(
+            places: Sequence[int], paid_before: bool
+        ) -> Callable[[Sequence[Entry]], list[tuple[Any, Any]]]:
             own = [i for i in places if i < len(steps)]
-            known = request is not None and self.ledger.request(request.key) is not None
-            others = [beside[i - len(steps)].prepare(paid=known) for i in places[len(own) :]]
-            mine = [charges[i] for i in own if not known]
+            others = [beside[i - len(steps)].prepare(paid=paid_before) for i in places[len(own) :]]
+            mine = [charges[i] for i in own if not paid_before]
             answered = self._prepare([steps[i] for i in own], mine) if own else None
 
             def read(entries: Sequence[Entry]) -> tuple[list[tuple[Any, Any]], list[Any]]:

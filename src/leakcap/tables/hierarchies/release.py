@@ -71,12 +71,12 @@ def release_hierarchy(
         planned, analyst=table.analyst, edition=table.edition, source=table.named, same_as=same_as
     )
 
-    def prepare(_: Sequence[int]) -> Callable[[Sequence[Entry]], list[tuple[Noisy, Any]]]:
+    def prepare(_: Sequence[int], paid_before: bool) -> Callable[[Sequence[Entry]], list[tuple[Noisy, Any]]]:
         # Written out before the commit, so that nothing after it can fail because of the question.
         statements = statements_of_tables(planned.leaves, engine, ledger.seed)
         order = planned.order
         if planned.plan.replace:
-            if request is None or ledger.request(request.key) is None:
+            if not paid_before:
                 ledger.check([charge])
             table.check_units()
 
