@@ -94,7 +94,11 @@ def quiet() -> NDArray[np.float64]:
     ("asked", "wanted"),
     [
         ("lc.capacity(noise, lc.Renyi(1), lc.AllPriors())", {"numpy"}),
-        ("refines(noise, lc.Channel([[0.6, 0.4], [0.4, 0.6]]))", {"numpy", "scipy"}),
+        ("refines(noise, lc.Channel([[0.6, 0.4], [0.4, 0.6]]))", {"numpy"}),
+        (
+            "lc.utility.least_bayes_vulnerability([0.5, 0.5], [[0, 1], [1, 0]], max_loss=0.1)",
+            {"numpy", "scipy"},
+        ),
     ],
 )
 def test_scipy_is_installed_with_leakcap_and_loaded_where_a_linear_program_is(
