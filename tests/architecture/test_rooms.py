@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("capacities",),
     ("gain",),
     ("leakage",),
-    ("refinement",),
+    ("refinement", "program"),
     ("utility",),
     ("mechanism",),
     ("definition",),

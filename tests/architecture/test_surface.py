@@ -103,6 +103,9 @@ ROOMS: dict[str, str] = {
         PrivateDecisionTree PrivateGradientDescent RenyiCurve RidgeRegression SoftmaxLoss
         SquaredLoss lecture noise_multiplier_for
     """,
+    "leakcap.program": """
+        Program Run
+    """,
     "leakcap.policy": """
         Column JoinedTable Policy load_policy
     """,
