@@ -361,3 +361,15 @@ def test_a_function_of_a_hundred_thousand_secrets_is_sparse():
     assert names.shape == (100_000, 100_000)
     assert names.sparse.nnz == 100_000
     assert Channel.of_function(lambda x: x % 7, range(100)).sparse is None
+
+
+def test_two_large_channels_together_are_refused_by_their_size() -> None:
+    """3 GiB of doubles are not asked for; the line says how many entries they would be."""
+    wide = Channel(np.full((400, 1_000), 1e-3))
+    with pytest.raises(InvalidChannel, match=r"at most 268435456 entries\. Got 400000000, for 400 secrets"):
+        wide & wide
+
+
+def test_a_function_that_shows_lists_is_refused() -> None:
+    with pytest.raises(InvalidChannel, match="must be hashable"):
+        Channel.of_function(lambda x: [x], range(3))

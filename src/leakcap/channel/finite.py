@@ -89,7 +89,13 @@ class Channel:
         """
         secrets = tuple(inputs)
         images = [function(secret) for secret in secrets]
-        outputs = {image: y for y, image in enumerate(dict.fromkeys(images))}
+        try:
+            outputs = {image: y for y, image in enumerate(dict.fromkeys(images))}
+        except TypeError:
+            raise InvalidChannel(
+                "what a function shows must be hashable. Got lists, sets or arrays. "
+                "Use numbers, texts or tuples."
+            ) from None
         places = np.arange(len(secrets)), np.array([outputs[image] for image in images], dtype=np.intp)
         shape = len(secrets), len(outputs)
         if shape[0] * shape[1] > _DENSE_FUNCTION:
@@ -183,6 +189,13 @@ class Channel:
         if not isinstance(other, Channel):
             return NotImplemented
         same_labels(self.inputs, other.inputs, "two channels observed together must have the same inputs.")
+        size = len(self.inputs) * len(self.outputs) * len(other.outputs)
+        if size > _DENSE_LIMIT and self.sparse is None and other.sparse is None:
+            raise InvalidChannel(
+                f"two channels observed together must have at most {_DENSE_LIMIT} entries. Got {size}, for "
+                f"{len(self.inputs)} secrets with {len(self.outputs)} and {len(other.outputs)} outputs. "
+                "Merge outputs first (`reduced`), or give sparse channels."
+            )
         pairs = [(a, b) for a in self.outputs for b in other.outputs]
         return Channel(both(self._held, other._held), inputs=self.inputs, outputs=pairs)
 
