@@ -42,8 +42,9 @@ ROOMS: dict[str, str] = {
         under_entropy_floor unsure_of use_of_capacity walsh
     """,
     "leakcap.audit": """
-        Audit Batched CanaryAudit Command CurvePoint Evidence Judgement Raised Verdict answer_patterns
-        audit audit_canaries audit_pairs audit_samples canary_p_value
+        Audit Batched CanaryAudit Command CurvePoint Evidence GaussianCanaryAudit Judgement Raised
+        RecognisedMembers Verdict answer_patterns audit audit_canaries audit_gaussian_canaries audit_pairs
+        audit_samples canary_p_value members_recognised
     """,
     "leakcap.capacities": """
         BatchBound HasExact batch_capacity capacity gaussian_power_capacity geometric_capacity

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakcap.audit.pilot import GuessedCanaries, guessed_canaries, read_canaries
+from leakcap.audit.right_guesses import approximate_reverse, too_many_right
 from leakcap.audit.tails import binomial_tail, log_odds_lower, logistic, masses_below
 from leakcap.audit.value import Verdict
 from leakcap.bound import Bound
 from leakcap.definition import ApproxDP, Definition, PureDP
-from leakcap.errors import InvalidParameter, require
-from leakcap.numeric.search import bisect
+from leakcap.errors import require
 
 __all__ = ["CanaryAudit", "audit_canaries", "canary_p_value"]
 
@@ -84,71 +85,75 @@ def audit_canaries(
     guesses: int | None = None,
     confidence: float = 0.95,
     tolerance: float = 0.1,
+    seed: int = 0,
 ) -> CanaryAudit:
     """Audit a single training run: each canary was in the training set by an independent fair coin.
 
     `scores` are what the attacker computes of each canary from the trained model (high for what seems to have
     been in), without knowing `included`. The `guesses`/2 highest are guessed in, the lowest out; without
-    `guesses` the sizes m, m/2, m/4, … are tried and the error level is shared among them. Neighbours are
-    training sets in which one canary is in or out.
+    `guesses` a tenth of the canaries, drawn by `seed`, settles their number, and the bound comes from the
+    others. Neighbours are training sets in which one canary is in or out.
 
-    `delta` is the claim's unless given. Source: Steinke, Nasr & Jagielski 2023.
+    `delta` is the claim's unless given. The bound is the better of two on the same chance: theorem 5.2 of
+    Steinke, Nasr & Jagielski 2023, and the recursion of Mahloujifar, Melis & Chaudhuri 2024 for (ε, δ).
 
     >>> coins = np.random.default_rng(0)
     >>> inside = coins.random(1000) < 0.5
     >>> audit_canaries(inside + 0.5 * coins.normal(size=1000), inside).epsilon.lower > 1.5
     True
     """
-    score, truth = np.asarray(scores, dtype=np.float64), np.asarray(included)
-    if score.ndim != 1 or truth.shape != score.shape or not set(np.unique(truth).tolist()) <= {0, 1}:
-        raise InvalidParameter(
-            "`included` of `audit_canaries` must hold True or False for each of a vector of `scores`. "
-            f"Got shapes {score.shape} and {truth.shape}."
-        )
-    require(not np.isnan(score).any(), "scores", "audit_canaries", "be numbers", math.nan)
+    seen = read_canaries(scores, included, "audit_canaries")
     require(0 < confidence < 1, "confidence", "audit_canaries", "lie strictly between 0 and 1", confidence)
-    total = len(score)
-    require(total >= 10, "scores", "audit_canaries", "be of 10 canaries or more", total)
-    if guesses is not None:
-        require(2 <= guesses <= total, "guesses", "audit_canaries", "lie between 2 and all canaries", guesses)
     given = getattr(claim, "delta", 0.0) if delta is None else delta
-    sizes = _sizes(total) if guesses is None else [guesses]
-    level = (1.0 - confidence) / len(sizes)
-    # Ties are broken by the place, which says nothing about the coin.
-    order = np.argsort(score, kind="stable")
-    found = [(*_certified(order, truth.astype(bool), size, given, level), size) for size in sizes]
-    lower, right, size = max(found)
-    verdict, needed = _judged(claim, lower, right, size, level, total, tolerance)
+    require(0 <= given <= 1, "delta", "audit_canaries", "be a probability in [0, 1]", given)
+    level = 1.0 - confidence
+    found = guessed_canaries(
+        seen, guesses, lambda each: _least_epsilon(each, given, level, 0.02), np.random.default_rng(seed)
+    )
+    lower = _least_epsilon(found, given, level)
+    verdict, needed = _judged(claim, lower, found.right, found.guesses, level, len(seen), tolerance)
     bound = Bound(lower, math.inf, "one run with canaries", "Steinke, Nasr & Jagielski 2023")
-    return CanaryAudit(bound, given, total, size, right, confidence, claim, verdict, needed)
+    return CanaryAudit(
+        bound, given, found.canaries, found.guesses, found.right, confidence, claim, verdict, needed
+    )
 
 
-def _sizes(total: int) -> list[int]:
-    """All canaries, half of them, …, not below ten."""
-    sizes = [total]
-    while sizes[-1] // 2 >= 10:
-        sizes.append(sizes[-1] // 2)
-    return sizes
+def _least_epsilon(found: GuessedCanaries, delta: float, level: float, width: float = 1e-9) -> float:
+    """The largest ε that so many right guesses refute, by either bound of their chance.
 
-
-def _certified(order: Any, truth: Any, size: int, delta: float, level: float) -> tuple[float, int]:
-    """The largest ε that so many right guesses refute, and their number."""
-    out, into = order[: size // 2], order[len(order) - (size - size // 2) :]
-    right = int((~truth[out]).sum() + truth[into].sum())
+    For δ = 0 the first is the chance itself.
+    """
 
     def excess(epsilon: float) -> float:
-        return (
-            canary_p_value(canaries=len(order), guesses=size, right=right, epsilon=epsilon, delta=delta)
-            - level
+        chance = canary_p_value(
+            canaries=found.canaries,
+            guesses=found.guesses,
+            right=found.right,
+            epsilon=epsilon,
+            delta=delta,
+        )
+        return chance - level
+
+    def beyond(epsilon: float) -> bool:
+        if excess(epsilon) < 0.0:
+            return True
+        return delta > 0.0 and too_many_right(
+            approximate_reverse(epsilon, delta),
+            canaries=found.canaries,
+            guesses=found.guesses,
+            right=found.right,
+            level=level,
         )
 
-    if excess(0.0) >= 0.0:
-        return 0.0, right
-    if excess(_MOST_EPSILON) < 0.0:
-        return _MOST_EPSILON, right
-    root = bisect(excess, 0.0, _MOST_EPSILON)
-    # Refuted at ε means refuted below it: a little less than the root is on the safe side.
-    return max(0.0, root * (1.0 - 1e-9)), right
+    if not beyond(0.0):
+        return 0.0
+    if beyond(_MOST_EPSILON):
+        return _MOST_EPSILON
+    low, high = 0.0, _MOST_EPSILON
+    while high - low > width:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if beyond(middle) else (low, middle)
+    return low
 
 
 def _judged(
