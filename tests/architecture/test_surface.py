@@ -27,24 +27,25 @@ ROOMS: dict[str, str] = {
     """,
     "leakcap.attack": """
         AveragedCounts CellRange Correlated Decoded Exposed FieldRead Finding Floored Guess
-        HiddenCount Linked LinkedFile Matched Misjudged Pedigree Played PublishedNumber PublishedTable
-        PublishedTables ReadNumbers ReadRecords Reconstructed ReleasedFile Sampled Skew Span Sums Surprise
-        TableBuilder Timed Transmission Unsuppressed Unsure Use all_at_once averaged_counts
-        averaging cell_ranges class_channel copies_curve correlated_record cousins
-        decode_parities differencing equal_copies finite_length_rate floor_curve games
-        generalise genomes guessing_game households key_exists knowledge_curve least_uses
-        lecture_regression link_file linkage low_bits markov_chain match_posterior membership parities
-        parity play possible_counts published_timing random_subsets read_everybody read_field
-        read_published_table read_published_tables read_released reconstruct reconstruction
-        records_from_tables reused_noise ridge_regression row_by_row sampled_joint
-        sampled_record search_field siblings skew_curve suppressed surprise surprise_curve
-        textbook_reachable textbook_timing timing transmit transmit_adaptively
-        under_entropy_floor unsure_of use_of_capacity walsh
+        HiddenCount Interrogated Linked LinkedFile Matched Misjudged Pedigree Played
+        PublishedNumber PublishedTable PublishedTables ReadNumbers ReadRecords Reconstructed
+        ReleasedFile Sampled Skew Span Sums Surprise TableBuilder Timed Transmission
+        Unsuppressed Unsure Use all_at_once averaged_counts averaging cell_ranges class_channel
+        copies_curve correlated_record cousins decode_parities differencing equal_copies
+        finite_length_rate floor_curve games generalise genomes guessing_game households
+        interrogate key_exists knowledge_curve least_uses lecture_regression link_file linkage
+        low_bits markov_chain match_posterior membership parities parity play possible_counts
+        published_timing random_subsets read_everybody read_field read_published_table
+        read_published_tables read_released reconstruct reconstruction records_from_tables
+        reused_noise ridge_regression row_by_row sampled_joint sampled_record search_field
+        siblings skew_curve suppressed surprise surprise_curve textbook_reachable
+        textbook_timing timing transmit transmit_adaptively under_entropy_floor unsure_of
+        use_of_capacity walsh
     """,
     "leakcap.audit": """
-        Audit Batched CanaryAudit Command CurvePoint Evidence GaussianCanaryAudit Judgement Raised
+        Audit Batched BlackBox CanaryAudit Command CurvePoint Evidence GaussianCanaryAudit Judgement Raised
         RecognisedMembers Verdict answer_patterns audit audit_canaries audit_gaussian_canaries audit_pairs
-        audit_samples canary_p_value members_recognised
+        audit_samples black_box canary_p_value members_recognised sample_black_box
     """,
     "leakcap.capacities": """
         BatchBound HasExact batch_capacity capacity gaussian_power_capacity geometric_capacity

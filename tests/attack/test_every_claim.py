@@ -74,6 +74,7 @@ TRIED: dict[str, list[list[str]]] = {
     "knowledge": also([["0", "1", "9"]], options(nats=("0", "0.1", "0.6931"), epsilon=EPSILONS)),
     "floor": also([["2"], ["9"]], options(missing=("0,0.1,1,1.3",), epsilon=EPSILONS)),
     "games": options(epsilon=("0.05", "1", "5"), rounds=("1", "40"), seed=("1",)),
+    "blackbox": also([["timings.csv"]], options(prior=("uniform", "sampled"), confidence=("0.5", "0.999"))),
     "timing": options(epsilon=("0.1", "0.5", "1", "2")),
     "lecture": options(epsilon=("0.01", "0.1", "1"), people=("1", "10", "1000")),
     "linkage": options(
@@ -109,6 +110,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / "examples" / "disclosure" / name, folder / name)
     drawn = np.random.default_rng(1).integers(3, size=(40, 4))
     (folder / "rows.csv").write_text("\n".join(",".join(map(str, row)) for row in drawn), encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "timing" / "timings.csv", folder / "timings.csv")
     (folder / "same.csv").write_text("1,1,1\n1,1,1\n", encoding="utf-8")
     return folder
 

@@ -11,6 +11,7 @@ averaging, differencing, ...         coin-flip games that win where a guard is m
 textbook_timing, published_timing, timing  what a sampler's work tells about its noise
 lecture_regression, ridge_regression the lecture's sensitivity bound, and one that is proved
 games                                each of these where leakcap's guard is missing, and where it is
+interrogate                          anything that can be sampled, between two ends that hold
 linkage                              a k-anonymous file beside a public register, played
 link_file                            a given file of coarse values, linked with a given register
 suppressed                           suppressed cells of a table, from its margins
@@ -37,6 +38,7 @@ from leakcap.attack.games.classics import averaging, differencing, key_exists, l
 from leakcap.attack.games.exact import Exposed, all_at_once, membership, reused_noise, row_by_row
 from leakcap.attack.games.game import Played, play
 from leakcap.attack.games.guessing import Guess, guessing_game
+from leakcap.attack.games.interrogated import Interrogated, interrogate
 from leakcap.attack.games.lecture import Misjudged, lecture_regression, ridge_regression
 from leakcap.attack.games.reconstruction import Reconstructed, random_subsets, reconstruct, reconstruction
 from leakcap.attack.games.side_by_side import games
@@ -75,6 +77,7 @@ __all__ = [
     "Floored",
     "Guess",
     "HiddenCount",
+    "Interrogated",
     "Linked",
     "LinkedFile",
     "Matched",
@@ -117,6 +120,7 @@ __all__ = [
     "genomes",
     "guessing_game",
     "households",
+    "interrogate",
     "key_exists",
     "knowledge_curve",
     "least_uses",

@@ -3,6 +3,8 @@
 audit(mechanism, x, x')            certified lower bounds on ε, δ(ε), information; a verdict on a claim
 audit_pairs(mechanism, pairs)      the same for the pair that tells most
 audit_samples(outputs, outputs')   the same from outputs that are there already
+black_box(secrets, outputs)        what anything that can be sampled leaks, between two ends that hold
+sample_black_box(system, secrets)  the same, asking a function
 audit_canaries(scores, included)   one run of a training algorithm: its (ε, δ)
 audit_gaussian_canaries(…)         the same for a training that is claimed to be Gaussian: its μ
 members_recognised(…)              true positives at a rate of false alarms, with exact limits
@@ -10,6 +12,7 @@ members_recognised(…)              true positives at a rate of false alarms, w
 
 from __future__ import annotations
 
+from leakcap.audit.asked_system import BlackBox, black_box, sample_black_box
 from leakcap.audit.canaries import CanaryAudit, audit_canaries, canary_p_value
 from leakcap.audit.gaussian_canaries import GaussianCanaryAudit, audit_gaussian_canaries
 from leakcap.audit.outcomes import Raised
@@ -22,6 +25,7 @@ from leakcap.audit.value import Audit, CurvePoint, Evidence, Judgement, Verdict
 __all__ = [
     "Audit",
     "Batched",
+    "BlackBox",
     "CanaryAudit",
     "Command",
     "CurvePoint",
@@ -37,6 +41,8 @@ __all__ = [
     "audit_gaussian_canaries",
     "audit_pairs",
     "audit_samples",
+    "black_box",
     "canary_p_value",
     "members_recognised",
+    "sample_black_box",
 ]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from leakcap.cli.attack_blackbox import blackbox
 from leakcap.cli.attack_guards import delta, games, lecture, reused, surprise, timing
 from leakcap.cli.attack_printing import Epsilon, Page, Seed, belief, numbers, show
 from leakcap.cli.attack_records import (
@@ -152,6 +153,7 @@ for command in (
     tables,
     builder,
     games,
+    blackbox,
     timing,
     lecture,
     reused,

@@ -49,7 +49,7 @@ class AttackRecord(Record):
         for name in (
             "guess", "wifi", "copies", "membership", "skew", "households", "chain", "family", "samples",
             "knowledge", "floor", "games", "timing", "lecture", "linkage", "link", "suppressed", "tables",
-            "builder", "reused", "delta", "surprise",
+            "builder", "reused", "delta", "surprise", "blackbox",
         )
     )  # fmt: skip
 
