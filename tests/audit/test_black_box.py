@@ -207,6 +207,15 @@ def test_real_numbers_and_learned_attackers() -> None:
     assert black_box(secrets, outputs, prior="uniform").vulnerability.lower > after - 0.06
 
 
+def test_integers_beyond_the_doubles_are_not_merged() -> None:
+    """2⁶⁰ and 2⁶⁰ + 1 are one double. Merged, they would tell nothing and the upper end would be wrong."""
+    secrets = np.random.default_rng(3).integers(2, size=400)
+    for outputs in (secrets + 2**60, (secrets + 2**60).tolist(), [[2**60 + int(s), 0.5] for s in secrets]):
+        found = black_box(secrets, outputs, prior="uniform", attackers=["frequencies"])
+        assert found.outputs == 2
+        assert found.vulnerability.lower > 0.9
+
+
 class Sign:
     """A classifier that only predicts."""
 
@@ -237,6 +246,13 @@ def test_functions_are_asked_in_random_order() -> None:
         sample_black_box(system, [1], runs=100)
 
 
+class Stubborn:
+    """A classifier that cannot."""
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> None:
+        raise ValueError("no")
+
+
 BITS = [0, 1] * 50
 
 
@@ -256,6 +272,8 @@ BITS = [0, 1] * 50
         (BITS[:20], BITS[:20], {}, InvalidParameter, "50 samples"),
         (BITS, BITS[:99], {}, InvalidParameter, "as many as"),
         (BITS, BITS, {"confidence": 1.0}, InvalidParameter, "confidence"),
+        ([[0], [1]] * 50, BITS, {}, InvalidInput, "cannot be a label"),
+        (BITS, BITS, {"attackers": [Stubborn()]}, InvalidInput, "could not learn"),
         (BITS, BITS, {"attackers": ["oracle"]}, InvalidParameter, "oracle"),
         (BITS, ["a", "b"] * 50, {"attackers": ["nearest"]}, InvalidParameter, "need outputs that"),
         (BITS, BITS, {"gain": k_guesses(3, 1)}, InvalidParameter, "3 for 2 secrets"),

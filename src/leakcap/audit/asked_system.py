@@ -22,7 +22,7 @@ from leakcap.numeric.logspace import Floats
 
 __all__ = ["BlackBox", "black_box", "sample_black_box"]
 
-_ROWS, _FLOOR = 2048, 0.01
+_CELLS, _FLOOR = 2_000_000, 0.01
 _SOURCE = "docs/theory/black-boxes.md"
 
 
@@ -221,8 +221,9 @@ def _scores(
     prior = asked.belief
     table = None if gain is None else gain.table
     got, told, crossed = (np.zeros(len(asked)) for _ in range(3))
-    for start in range(0, len(asked), _ROWS):
-        places = np.arange(start, min(start + _ROWS, len(asked)))
+    size = max(1, min(2048, _CELLS // len(prior)))
+    for start in range(0, len(asked), size):
+        places = np.arange(start, min(start + size, len(asked)))
         rows = posterior(asked.of(places))
         own = asked.secret[places]
         if gain is None or table is None:

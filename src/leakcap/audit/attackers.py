@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leakcap.audit.drawn import DrawnPairs
-from leakcap.errors import InvalidParameter
+from leakcap.errors import InvalidInput, InvalidParameter
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Attacker", "Posterior", "attackers_of"]
@@ -127,7 +127,13 @@ class _Fitted(Attacker):
         from copy import deepcopy
 
         model = deepcopy(self.classifier)
-        model.fit(seen.numbers, seen.secret)
+        try:
+            model.fit(seen.numbers, seen.secret)
+        except ValueError as error:
+            raise InvalidInput(
+                f"`attackers` of `black_box`: {self.name} could not learn from {len(seen)} samples of "
+                f"{int((seen.each > 0).sum())} secrets. Give more samples, or another attacker."
+            ) from error
         tilt = seen.belief / np.maximum(seen.each / len(seen), 1e-300)
         belief = seen.belief
 
@@ -186,6 +192,6 @@ def _forest() -> Any:
         from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise InvalidParameter(
-            "`attackers` of `black_box`: 'forest' needs scikit-learn. `pip install scikit-learn`."
+            "`attackers` of `black_box`: 'forest' needs scikit-learn. `pip install 'leakcap[learned]'`."
         ) from None
     return RandomForestClassifier(n_estimators=100, min_samples_leaf=5, random_state=0)

@@ -101,13 +101,18 @@ def read_pairs(
         raise InvalidInput(
             "`secrets` of `black_box` must not be NaN. Name the secret, or leave the sample out."
         )
-    labels = _labels(named, prior, order)
+    try:
+        labels = _labels(named, prior, order)
+    except TypeError:
+        raise InvalidInput(
+            "`secrets` of `black_box` must be numbers, texts or tuples of them. Got what cannot be a label."
+        ) from None
     place = {label: i for i, label in enumerate(labels)}
     missing = sum(one not in place for one in named)
     if missing:
         raise InvalidPrior(
-            f"`prior` of `black_box` must have every secret. {missing} samples are of secrets "
-            "that it does not name."
+            f"`prior` of `black_box` (and a gain with names) must have every secret. {missing} samples are "
+            "of secrets that it does not name."
         )
     codes, kinds, numbers = _outputs(outputs)
     found = DrawnPairs(
@@ -164,17 +169,24 @@ def _outputs(outputs: Sequence[Any] | NDArray[Any]) -> tuple[Whole, int, Floats 
     """The number of each output's label, how many labels there are, and coordinates."""
     numbers = _numbers(outputs)
     if numbers is None:
-        place: dict[Hashable, int] = {}
-        named = [place.setdefault(_key(one), len(place)) for one in outputs]
-        return np.array(named, dtype=np.intp), len(place), None
+        return *_named(outputs), None
     bad = int((~np.isfinite(numbers)).any(axis=1).sum())
     if bad:
         raise InvalidInput(
             f"`outputs` of `black_box` must be finite numbers, or texts. {bad} are NaN or infinite. Give all "
             "outputs as texts if the system answers so, or leave those samples out."
         )
-    kinds, codes = np.unique(numbers, axis=0, return_inverse=True)
+    # As they were given: two integers beyond 2⁵³ may be one double, and to merge outputs hides a leak.
+    if not isinstance(outputs, np.ndarray):
+        return *_named(outputs), numbers
+    kinds, codes = np.unique(outputs, axis=0, return_inverse=True)
     return codes.reshape(-1).astype(np.intp), len(kinds), numbers
+
+
+def _named(outputs: Sequence[Any] | NDArray[Any]) -> tuple[Whole, int]:
+    place: dict[Hashable, int] = {}
+    named = [place.setdefault(_key(one), len(place)) for one in outputs]
+    return np.array(named, dtype=np.intp), len(place)
 
 
 def _numbers(outputs: Sequence[Any] | NDArray[Any]) -> Floats | None:

@@ -18,7 +18,7 @@ from leakcap.numeric.search import bisect
 
 __all__ = ["gain_upper", "information_upper", "mean_upper"]
 
-_ROWS = 4096
+_CELLS = 4_000_000
 _UP = 1.0 + 1e-9
 _EULER = 0.5772156649015329
 _FEWEST = (1, 2, 3, 5, 10, 20, 50)
@@ -75,9 +75,9 @@ def gain_upper(pairs: DrawnPairs, gain: Gain | None, level: float, *, blind: boo
 
 def _best(joint: Any, gain: Gain | None) -> float:
     """Σ over outputs of what the best action gets."""
-    total = 0.0
-    for start in range(0, joint.shape[0], _ROWS):
-        part = joint[start : start + _ROWS]
+    total, size = 0.0, max(1, _CELLS // joint.shape[1])
+    for start in range(0, joint.shape[0], size):
+        part = joint[start : start + size]
         rows = np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
         total += float(
             rows.max(axis=1).sum() if gain is None else gain.best(np.ones(rows.shape[1]), rows.T).sum()
