@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.stats import norm
 
 from leakcap.audit import BlackBox, black_box
@@ -164,6 +165,21 @@ def coverage(runs: int) -> None:
         )
 
 
+def a_hundred() -> None:
+    """20,000 samples of 100 secrets, 240 outputs: what they say of themselves, and what is proved."""
+    prior = np.full(100, 0.01)
+    epsilon = brentq(lambda e: truth(geometric(100, 240, e), prior)[2] - 0.917, 0.005, 3.0)
+    rows, generator = geometric(100, 240, epsilon), np.random.default_rng(0)
+    secrets = generator.integers(100, size=20_000)
+    outputs = (generator.random(20_000)[:, None] > rows.cumsum(axis=1)[secrets]).sum(axis=1)
+    joint = np.zeros(rows.shape)
+    np.add.at(joint, (secrets, outputs), 1 / 20_000)
+    plain = truth(joint / joint.sum(axis=1, keepdims=True), joint.sum(axis=1))[2]
+    for law in ("uniform", None):
+        found = black_box(secrets, outputs, prior=law).information
+        print(f"100 secrets, .917 nats; plug-in {plain:.3f}, {law}: [{found.lower:.3f}, {found.upper:.3f}]")
+
+
 def published(*files: str) -> None:
     """F-BLEAU's example."""
     rows = np.vstack([np.loadtxt(Path(file), delimiter=",") for file in files])
@@ -180,4 +196,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 3:
         published(*sys.argv[1:])
     else:
+        a_hundred()
         coverage(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
