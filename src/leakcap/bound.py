@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 from leakcap.cards import card, interval
+from leakcap.certificate import Proof, certificate_of
 from leakcap.errors import require
 from leakcap.numeric.enclosure import enclose
 from leakcap.numeric.rounding import down, up
@@ -24,7 +25,7 @@ class Bound:
 
     The truth is the real number, so that a closed form is an interval too, a few roundings wide; its width is
     zero only where a double is the exact answer. `witness` is the prior, pair or gain that attains the lower
-    end, where there is one.
+    end, where there is one; `proof` is what a certificate states, and what proves it.
 
     >>> Bound(0.1, 0.2, method="example").width
     0.1
@@ -36,6 +37,7 @@ class Bound:
     source: str = ""
     unit: str = "nats"
     witness: object = field(default=None, compare=False, repr=False)
+    proof: Proof | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.lower <= self.upper:  # NaN is not
@@ -125,7 +127,18 @@ class Bound:
         """The same interval in bits, rounded outward."""
         if self.unit != "nats":
             return self
-        return replace(self, lower=_bits(self.lower)[0], upper=_bits(self.upper)[1], unit="bits")
+        return replace(self, lower=_bits(self.lower)[0], upper=_bits(self.upper)[1], unit="bits", proof=None)
+
+    def certificate(self) -> dict[str, Any]:
+        """What is claimed, of what, and what proves it: JSON that `leakcap-verify` checks without leakcap.
+
+        Its evidence is `proved` where a checker knows the kind, and else `numerical`.
+
+        >>> Bound.exact(1.0, method="by definition").certificate()["evidence"]
+        'numerical'
+        """
+        claim = self.lower, self.upper
+        return certificate_of(self.proof, claim, unit=self.unit, method=self.method, source=self.source)
 
     def __contains__(self, value: float) -> bool:
         """Whether `value` lies in the interval."""

@@ -17,6 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("apart", "cards", "numeric", "plain", "progress", "uncollected"),
     ("sampling",),
+    ("certificate",),
     ("bound",),
     ("channel", "divergence", "adversary"),
     ("capacities",),

@@ -17,7 +17,7 @@ from command_line import COMMANDS, ROOT, example, leakcap
 from leakcap.apart import apart
 from leakcap.ledger import Ledger
 
-OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy", "tables"}
+OUTPUTS = {"report", "csv", "excel", "output", "checkpoint", "copy", "tables", "certificate"}
 """Options of all commands that name a file to be written."""
 
 READ = {
@@ -159,6 +159,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
         ("release", "excel"),
         ("sql", "csv"),
         ("sql", "excel"),
+        ("channel", "certificate"),
     }
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert (

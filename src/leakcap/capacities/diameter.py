@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from leakcap.bound import Bound
 from leakcap.capacities.solvers import rational
 from leakcap.capacities.solvers.columns import row_residue, widest_column
 from leakcap.capacities.verb import solver
+from leakcap.certificate import Proof
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, HockeyStick, Renyi, TotalVariation
 from leakcap.errors import InvalidParameter
@@ -55,7 +56,21 @@ def diameter(adversary: Neighbours, channel: Channel, divergence: Divergence) ->
     found = _exactly(channel, divergence, adversary.pairs)
     ends, pair = found or _in_doubles(channel, divergence, adversary.pairs)
     method = f"diameter: closed form over {_which(adversary.pairs, channel)}"
-    return Bound.enclosed(ends, method=method, unit=divergence.unit, witness=pair)
+    bound = Bound.enclosed(ends, method=method, unit=divergence.unit, witness=pair)
+    return replace(bound, proof=_proof(channel, divergence, adversary.pairs))
+
+
+def _proof(channel: Channel, divergence: Divergence, pairs: tuple[Pair, ...] | None) -> Proof | None:
+    """What a checker has to compute again: all of it, since the largest pair alone proves no upper end."""
+    given: dict[str, Any] = {"rows": channel, "pairs": "all" if pairs is None else pairs}
+    if isinstance(divergence, Renyi):
+        if math.isinf(divergence.alpha):
+            return Proof("ratio", given)
+        return Proof("renyi-finite", {**given, "order": float(divergence.alpha)})
+    if isinstance(divergence, TotalVariation | HockeyStick):
+        gamma = divergence.exp_epsilon if isinstance(divergence, HockeyStick) else 1.0
+        return Proof("hockey-finite", {**given, "gamma": float(gamma)})
+    return None
 
 
 def _which(pairs: tuple[Pair, ...] | None, channel: Channel) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from leakcap.adversary import GivenPrior
 from leakcap.bound import Bound
 from leakcap.capacities.solvers.columns import row_residue
 from leakcap.capacities.verb import solver
+from leakcap.certificate import Proof
 from leakcap.channel import Channel, as_prior
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -39,7 +41,9 @@ def given_prior(adversary: GivenPrior, channel: Channel, divergence: Divergence)
     prior = as_prior(adversary.prior, channel.shape[0])
     ends = information_ends(channel, prior, divergence.alpha)
     method = f"Sibson information of order {divergence.alpha:g}"
-    return Bound.enclosed(ends, method=method, source="Sibson 1969", witness=prior)
+    given = {"rows": channel, "prior": prior, "order": float(divergence.alpha)}
+    bound = Bound.enclosed(ends, method=method, source="Sibson 1969", witness=prior)
+    return replace(bound, proof=Proof("information", given))
 
 
 def sibson_information(channel: Channel, prior: Floats, alpha: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,11 +11,14 @@ from leakcap.adversary import AllPriors
 from leakcap.bound import Bound
 from leakcap.capacities.solvers import rational
 from leakcap.capacities.solvers.columns import column_tops, row_residue
-from leakcap.capacities.solvers.shannon import shannon_capacity
-from leakcap.capacities.solvers.sibson import sibson_capacity
+from leakcap.capacities.solvers.newton import Certified
+from leakcap.capacities.solvers.rows import DenseRows
+from leakcap.capacities.solvers.shannon import certified_shannon
+from leakcap.capacities.solvers.sibson import certified_sibson, sibson_ceiling
 from leakcap.capacities.solvers.sparse_rows import SparseRows
 from leakcap.capacities.solvers.sparse_shannon import large_shannon_capacity
 from leakcap.capacities.verb import solver
+from leakcap.certificate import Proof
 from leakcap.channel import Channel
 from leakcap.divergence import Divergence, Renyi
 from leakcap.errors import InvalidParameter
@@ -45,16 +49,30 @@ def radius(adversary: AllPriors, channel: Channel, divergence: Divergence) -> Bo
         return _maximal_leakage(channel)
     if divergence.alpha == 1.0:
         large = channel.sparse is not None and channel.shape[0] * channel.shape[1] > _DENSE
-        return (
-            large_shannon_capacity(SparseRows(channel.sparse)) if large else shannon_capacity(channel.matrix)
-        )
+        if large:
+            return large_shannon_capacity(SparseRows(channel.sparse))
+        return _proved(certified_shannon(DenseRows(channel.matrix)), channel, None)
     if channel.sparse is not None and channel.shape[0] * channel.shape[1] > _WRITTEN_OUT:
         raise InvalidParameter(
             f"`divergence` over all priors of a sparse channel of more than {_WRITTEN_OUT} entries must be "
             f"`Renyi(1)` or `Renyi(math.inf)`. Got {divergence!r}. The capacities at these two enclose those "
             "of the orders between."
         )
-    return sibson_capacity(channel.matrix, divergence.alpha)
+    found = certified_sibson(channel.matrix, divergence.alpha)
+    bound = _proved(found, channel, divergence.alpha)
+    return replace(bound, upper=min(bound.upper, sibson_ceiling(channel.matrix, bound.lower)))
+
+
+def _proved(found: Certified, channel: Channel, alpha: float | None) -> Bound:
+    """The interval with the prior and the centre that prove it: what a certificate holds."""
+    centre, rows = np.zeros(channel.shape[1]), channel.matrix
+    mass = np.exp(found.log_centre - found.log_centre.max())
+    # Sibson's search leaves out the outputs that no secret shows.
+    centre[rows.any(axis=0) if mass.size < centre.size else slice(None)] = mass / mass.sum()
+    witness = {"prior": found.prior, "centre": centre}
+    if alpha is None:
+        return replace(found.bound, proof=Proof("shannon", {"rows": channel}, witness))
+    return replace(found.bound, proof=Proof("sibson", {"rows": channel, "order": float(alpha)}, witness))
 
 
 def _maximal_leakage(channel: Channel) -> Bound:
@@ -67,4 +85,7 @@ def _maximal_leakage(channel: Channel) -> Bound:
         ends = down(value, 4) - missing, up(value, 4) + missing
     prior = np.full(channel.shape[0], 1.0 / channel.shape[0])
     source = "Issa, Wagner & Kamath 2020, theorem 1"
-    return Bound.enclosed(ends, method="maximal leakage: ln Σ_y max_x", source=source, witness=prior)
+    centre = np.full(channel.shape[1], 1.0 / channel.shape[1])
+    proof = Proof("sibson", {"rows": channel, "order": math.inf}, {"prior": prior, "centre": centre})
+    bound = Bound.enclosed(ends, method="maximal leakage: ln Σ_y max_x", source=source, witness=prior)
+    return replace(bound, proof=proof)

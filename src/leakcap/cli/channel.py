@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leakcap import gain as gains
+from leakcap.certificate import bundle
 from leakcap.channel import Channel
 from leakcap.cli.adversaries import adversary as read_adversary
 from leakcap.cli.adversaries import neighbours as read_neighbours
 from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidParameter, InvalidPrior
 from leakcap.gain import Gain
 from leakcap.leakage import Hyper
@@ -59,6 +61,10 @@ def channel(
     hyper: Annotated[
         bool, typer.Option("--hyper", help="Which beliefs the outputs lead to, and how often.")
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="Write what proves the numbers here, as JSON for `leakcap-verify`."),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Everything that a channel given as a matrix leaks: to any belief, under one, and towards a goal.
@@ -67,7 +73,12 @@ def channel(
     no~maybe --adversary 'EntropyFloor(0.9)'
     """
     asked = _Asked(prior, gain, alpha, neighbours, tuple(adversary or ()), individuals, hyper)
-    record = channel_record(file, asked)
+    if certificate is not None:
+        require_target(certificate, "`--certificate`", (".json",), [file])
+    matrix, belief, found = _found(file, asked)
+    record = _record(file, asked, matrix, belief, found)
+    if certificate is not None:
+        certificate.write_text(bundle(leak.bound.certificate() for leak in found), encoding="utf-8")
     if json_:
         print_record(record)
         return
@@ -91,10 +102,15 @@ class _Asked:
 
 def channel_record(file: Path, asked: _Asked | None = None) -> ChannelRecord:
     """Everything that the matrix in `file` leaks."""
+    asked = _Asked() if asked is None else asked
+    return _record(file, asked, *_found(file, asked))
+
+
+def _record(
+    file: Path, asked: _Asked, matrix: Channel, belief: list[float], found: list[Leak]
+) -> ChannelRecord:
     from leakcap.report.records import ChannelRecord
 
-    asked = _Asked() if asked is None else asked
-    matrix, belief, found = _found(file, asked)
     return ChannelRecord.of(
         file.name,
         matrix,

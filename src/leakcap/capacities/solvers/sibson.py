@@ -19,7 +19,7 @@ from leakcap.capacities.solvers.newton import Certified, Iterate, Problem, Searc
 from leakcap.numeric.logspace import Floats, safe_log
 from leakcap.numeric.rounding import up
 
-__all__ = ["certified_sibson", "sibson_capacity"]
+__all__ = ["certified_sibson", "sibson_capacity", "sibson_ceiling"]
 
 _UNIT = 2.0**-53
 _TINY = 1e-300
@@ -34,9 +34,12 @@ def sibson_capacity(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Bound:
     0.494696242
     """
     found = certified_sibson(rows, alpha, gap=gap).bound
-    # Capacities increase in the order: maximal leakage bounds them all, were the search to fail.
-    ceiling = max(up(math.log(math.fsum(np.max(rows, axis=0))), 256, 1.0), found.lower)
-    return replace(found, upper=min(found.upper, ceiling))
+    return replace(found, upper=min(found.upper, sibson_ceiling(rows, found.lower)))
+
+
+def sibson_ceiling(rows: Floats, lower: float) -> float:
+    """Capacities increase in the order: maximal leakage bounds them all, were the search to fail."""
+    return max(up(math.log(math.fsum(np.max(rows, axis=0))), 256, 1.0), lower)
 
 
 def certified_sibson(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Certified:
