@@ -14,6 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq, fmpz
@@ -181,11 +182,6 @@ def le(a: Number, b: Number) -> bool:
     return bool(arb(a) <= arb(b))
 
 
-def log(value: fmpq) -> arb:
-    """ln of an exact number, −∞ of zero."""
-    return arb(value).log() if value > 0 else -INFINITE
-
-
 def ratio(problem: Any, witness: Any) -> Ends:
     """ln max over pairs and outputs of P(y|x)/P(y|x'): ε."""
     rows, listed = only(problem, "rows", "pairs")
@@ -199,7 +195,7 @@ def ratio(problem: Any, witness: Any) -> Ends:
         if p > 0 == q:
             return INFINITE, INFINITE
         most = max(most, p / q) if q else most
-    return (log(most),) * 2
+    return (arb(most).log(),) * 2
 
 
 def divergence(p: Row, q: Sequence[Number], alpha: fmpq) -> Number:
@@ -216,7 +212,7 @@ def divergence(p: Row, q: Sequence[Number], alpha: fmpq) -> Number:
     return total.log() / arb(alpha - 1)
 
 
-def paired(problem: Any, witness: Any, name: str) -> Ends:
+def paired(name: str, problem: Any, witness: Any) -> Ends:
     """max over pairs of Σ (P − γQ)₊, total variation at γ = 1; or of D_α(P‖Q), Kullback–Leibler at α = 1."""
     rows, listed, text = only(problem, "rows", "pairs", name)
     only(witness)
@@ -240,28 +236,22 @@ def information(prior: Row, rows: list[Row], alpha: Any) -> arb:
     """Sibson's information of order α, in nats; mutual information at α = 1."""
     seen = [row for p, row in zip(prior, rows, strict=True) if p]
     if alpha is INFINITE:
-        return log(sum((max(column) for column in zip(*seen, strict=True)), fmpq(0)))
+        return arb(sum((max(column) for column in zip(*seen, strict=True)), fmpq(0))).log()
     if alpha == 1:
         q = mixed(prior, rows)
         return sum((arb(p) * divergence(row, q, alpha) for p, row in zip(prior, rows, strict=True) if p), arb(0))
-    return sum(tilted(prior, rows, alpha), arb(0)).log() * arb(alpha / (alpha - 1))
+    raised: Any = (
+        [(p, c) for p, c in zip(prior, column, strict=True) if p and c] for column in zip(*rows, strict=True)
+    )
+    raised = (sum((arb(p) * (arb(c).log() * alpha).exp() for p, c in terms), arb(0)) for terms in raised if terms)
+    total = sum(((terms.log() / alpha).exp() for terms in raised), arb(0))
+    return total.log() * arb(alpha / (alpha - 1))
 
 
-def tilted(prior: Row, rows: list[Row], alpha: fmpq) -> list[arb]:
-    """(Σ_x π_x C_xy^α)^{1/α} for each output."""
-    power = arb(alpha)
-    sums = [
-        [arb(p) * (arb(row[y]).log() * power).exp() for p, row in zip(prior, rows, strict=True) if p and row[y]]
-        for y in range(len(rows[0]))
-    ]
-    return [(sum(terms, arb(0)).log() / power).exp() if terms else arb(0) for terms in sums]
-
-
-def capacity(problem: Any, witness: Any) -> Ends:
+def capacity(names: tuple[str, ...], problem: Any, witness: Any) -> Ends:
     """sup over priors: at least that of the witness' prior, at most the distance to its centre."""
-    need(isinstance(problem, dict), "a problem is an object")
-    alpha, (prior, centre) = order(problem.get("order", "1")), only(witness, "prior", "centre")
-    rows = table(only(problem, "rows", *problem.keys() & {"order"})[0])
+    (cells, *orders), (prior, centre) = only(problem, "rows", *names), only(witness, "prior", "centre")
+    rows, alpha = table(cells), order(*orders or ["1"])
     belief, middle = law(prior, len(rows)), law(centre, len(rows[0]))
     low = information(belief, rows, alpha)
     if alpha is INFINITE:
@@ -279,11 +269,7 @@ def under_prior(problem: Any, witness: Any) -> Ends:
 
 
 def refines(problem: Any, witness: Any) -> Ends:
-    """min over post-processings R of max |AR − B|, which is 0 where A is refined by B.
-
-    A post-processing shows how small; a gain that B serves better than A shows that it is not zero, since
-    V(B) − V(A) ≤ V(B) − V(AR) ≤ outputs · max_w Σ_x π_x g(w,x) · max |AR − B|.
-    """
+    """min over R of max |AR − B|. Of a gain V(B) − V(A) ≤ V(B) − V(AR) ≤ outputs · max_w Σπg · max |AR − B|."""
     (a, b), (post, gain, prior) = only(problem, "a", "b"), only(witness, "post", "gain", "prior")
     a, b, low, high = table(a), table(b), fmpq(0), fmpq(1)
     need(len(a) == len(b), "two channels have the same secrets")
@@ -298,9 +284,8 @@ def refines(problem: Any, witness: Any) -> Ends:
         need(good and 0 < len(gain) * len(a) * len(a[0] + b[0]) <= WORK, "a gain has a row for each action")
         bets = [[p * number(g) for p, g in zip(belief, bet, strict=True)] for bet in gain]
         need(all(g >= 0 for bet in bets for g in bet), "a gain is a table of numbers from 0 on")
-        served = [
-            sum((max(c) for c in zip(*(exact_mix(bet, of) for bet in bets), strict=True)), fmpq(0)) for of in (b, a)
-        ]
+        mixed_by = [zip(*(exact_mix(bet, of) for bet in bets), strict=True) for of in (b, a)]
+        served = [sum(map(max, columns), fmpq(0)) for columns in mixed_by]
         most = max(sum(bet, fmpq(0)) for bet in bets) * len(b[0])
         low = max((served[0] - served[1]) / most, fmpq(0)) if most else low
     return low, high
@@ -312,17 +297,43 @@ def exact_mix(weights: Row, rows: list[Row]) -> Row:
     return [sum((p * row[y] for p, row in used), fmpq(0)) for y in range(len(rows[0]))]
 
 
+def conversion(edges: dict[str, Any], problem: Any, witness: Any) -> Ends:
+    """What a guarantee implies: the value of an edge's formula, and of what attains it where it is tight."""
+    edge: Any = problem.get("edge") if isinstance(problem, dict) else None
+    need(isinstance(edge, str) and edge in edges, "`edge` is a conversion that this program knows")
+    (names, formula), _ = edges[edge], only(witness)
+    values = [number(value) for value in only(problem, "edge", *names.split())[1:]]
+    need(all(0 <= v <= 10**6 for v in values), "numbers of a guarantee are from 0 to a million")
+    need("alpha" not in problem or number(problem["alpha"]) > 1, "α is more than 1")
+    value = formula(*map(arb, values)).max(arb(0))
+    return (fmpq(0) if edge == "renyi_to_delta_at" else value), value  # all others are attained
+
+
+NATS: dict[str, Any] = {
+    "pure_to_kl": ("epsilon", lambda e: e * (e / 2).tanh()),
+    "pure_to_zcdp": ("epsilon", lambda e: e * (e / 2).tanh()),
+    "pure_to_mi": ("epsilon", lambda e: e / (1 - (-e).exp()) - 1 - (e / (1 - (-e).exp())).log()),
+    "pure_to_renyi": ("epsilon alpha", lambda e, a: ((a * e - e / 2).cosh() / (e / 2).cosh()).log() / (a - 1)),
+    "gaussian_to_zcdp": ("mu", lambda m: m * m / 2),
+    "gaussian_to_renyi": ("mu alpha", lambda m, a: a * m * m / 2),
+    "zcdp_to_renyi": ("rho alpha", lambda r, a: a * r),
+}
+TAIL: Callable[[arb], arb] = lambda x: (x / arb(2).sqrt()).erfc() / 2  # noqa: E731 (1 − Φ)
+DELTAS: dict[str, Any] = {
+    "pure_to_delta": ("epsilon", lambda e: (e / 2).tanh()),
+    "pure_to_delta_at": ("epsilon at", lambda e, x: (e.exp() - x.exp()) / (1 + e.exp())),
+    "gaussian_to_delta_at": ("mu at", lambda m, x: TAIL(x / m - m / 2) - x.exp() * TAIL(x / m + m / 2)),
+    "renyi_to_delta_at": ("alpha epsilon at", lambda a, e, x: ((a - 1) * (e - x + (1 - 1 / a).log())).exp() / a),
+}
 KINDS: dict[str, tuple[Callable[[Any, Any], Ends], str, str]] = {
     "ratio": (ratio, "nats", "ln max_{x,x',y} P(y|x)/P(y|x')"),
-    "hockey-finite": (
-        lambda given, shown: paired(given, shown, "gamma"),
-        "probability",
-        "max_{x,x'} Σ_y (P(y|x) − γ P(y|x'))₊",
-    ),
-    "renyi-finite": (lambda given, shown: paired(given, shown, "order"), "nats", "max_{x,x'} D_α(P(·|x) ‖ P(·|x'))"),
-    "shannon": (capacity, "nats", "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)"),
-    "sibson": (capacity, "nats", "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)"),
+    "hockey-finite": (partial(paired, "gamma"), "probability", "max_{x,x'} Σ_y (P(y|x) − γ P(y|x'))₊"),
+    "renyi-finite": (partial(paired, "order"), "nats", "max_{x,x'} D_α(P(·|x) ‖ P(·|x'))"),
+    "shannon": (partial(capacity, ()), "nats", "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)"),
+    "sibson": (partial(capacity, ("order",)), "nats", "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)"),
     "information": (under_prior, "nats", "I_α(prior), Sibson's"),
+    "conversion": (partial(conversion, NATS), "nats", "what follows from a guarantee"),
+    "conversion-delta": (partial(conversion, DELTAS), "probability", "the δ that follows from a guarantee"),
     "refines": (refines, "probability", "min over post-processings R of max |AR − B|"),
 }
 FORMULAS = {kind: formula for kind, (_, _, formula) in KINDS.items()}
@@ -338,7 +349,7 @@ def check(found: Any) -> Verdict:
     lower, upper, unit = only(found["claim"], "lower", "upper", "unit")
     low, high = end(lower), end(upper)
     need(le(low, high) and le(fmpq(0), low), "a claim is 0 ≤ lower ≤ upper")
-    said = f"{shown(low)} ≤ truth ≤ {shown(high)}"
+    said = " ≤ truth ≤ ".join(repr(float.fromhex(text)) if "x" in text else text for text in (lower, upper))
     if kind == "stated":
         return Verdict("stated", "not proved", said)
     need(isinstance(kind, str) and kind in KINDS, "`kind` is one that this program knows")
@@ -362,11 +373,6 @@ def check(found: Any) -> Verdict:
 def lt(a: Number, b: Number) -> bool:
     """Whether a < b for certain."""
     return not (isinstance(a, fmpq) and isinstance(b, fmpq) and a == b) and bool(arb(a) < arb(b))
-
-
-def shown(value: Number) -> str:
-    """Twelve digits."""
-    return "∞" if value is INFINITE else arb(value).str(12, radius=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

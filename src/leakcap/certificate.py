@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["FORMULAS", "Proof", "bundle", "certificate_of", "exactly"]
 
-_PROBABILITIES = ("hockey-finite", "refines")
+_PROBABILITIES = ("hockey-finite", "refines", "conversion-delta")
 SCHEMA = "leakcap.certificate/1"
 _ENTRIES = 1 << 20
 """Of a channel that a certificate holds; that of a larger one is only stated."""
@@ -26,6 +26,8 @@ FORMULAS: Mapping[str, str] = {
     "shannon": "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)",
     "sibson": "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)",
     "information": "I_α(prior), Sibson's",
+    "conversion": "what follows from a guarantee",
+    "conversion-delta": "the δ that follows from a guarantee",
     "refines": "min over post-processings R of max |AR − B|",
 }
 """What each kind of certificate claims; the checker knows the same sentences."""

@@ -160,6 +160,7 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
         ("sql", "csv"),
         ("sql", "excel"),
         ("channel", "certificate"),
+        ("convert", "certificate"),
     }
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from leakcap.certificate import bundle
 from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.targets import require_target
 
 __all__ = ["convert"]
 
@@ -21,6 +24,9 @@ def convert(
             help="What is asked: MIDP, 'ApproxDP(epsilon=0.5)', 'LevelCapacity(alpha=2)'.", show_default=False
         ),
     ],
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write what proves each step, as JSON for `leakcap-verify`.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """What follows from a guarantee, by the best route, with the source of every step.
@@ -36,7 +42,12 @@ def convert(
     given = guarantee(source)
     kind, free = read_target(target)
     looser = [edge for edge in implications(type(given), kind) if edge.loose]
-    record = ConvertRecord.of(route(given, kind, **free), looser)
+    found = route(given, kind, **free)
+    record = ConvertRecord.of(found, looser)
+    if certificate is not None:
+        require_target(certificate, "`--certificate`", (".json",))
+        text = bundle(step.certificate() for step in found.steps)
+        certificate.write_text(text, encoding="utf-8")
     if json_:
         print_record(record)
     else:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from leakcap.certificate import certificate_of
 from leakcap.definition.base import Definition
 from leakcap.definition.graph import Implication
+from leakcap.definition.proofs import proof_of_step
 
 __all__ = ["Route", "Step"]
 
@@ -20,6 +22,18 @@ class Step:
     edge: Implication
     source: Definition
     target: Definition
+
+    def certificate(self) -> dict[str, Any]:
+        """That the target's number is no less than what the source implies: JSON for `leakcap-verify`.
+
+        >>> from leakcap.definition import KLDP, PureDP, route
+        >>> route(PureDP(1.0), KLDP).steps[0].certificate()["problem"]["edge"]
+        'pure_to_kl'
+        """
+        proof, claimed = proof_of_step(self.edge.name, self.source, self.target)
+        unit = "nats" if proof is None else proof.unit
+        claim = (0.0, claimed if proof is not None else float("inf"))
+        return certificate_of(proof, claim, unit=unit, method=self.edge.formula, source=self.edge.citation)
 
     def __str__(self) -> str:
         """The step as a person reads it."""
