@@ -233,3 +233,11 @@ def test_the_checker_is_one_short_file_that_knows_no_leakcap() -> None:
     assert len(text.splitlines()) < 400
     assert "import leakcap" not in text
     assert "from leakcap" not in text
+
+
+def test_shannon_is_of_order_one_alone() -> None:
+    """A certificate under Shannon's formula cannot bring an order: capacities below one are smaller."""
+    found = EXAMPLES["Sibson, below one"]
+    named = changed(changed(found, ("kind",), "shannon"), ("formula",), verify.FORMULAS["shannon"])
+    assert "order" in named["problem"]
+    assert verdict(named) == "refused"
