@@ -90,9 +90,9 @@ ROOMS: dict[str, str] = {
     "leakcap.ledger": """
         Account Amendment Anchor Answer BackedUp Balance Caps Change Charge CustodyEvent DataVersion
         DatasetSpending Edition Entry Group Head Ledger Limits MOST_GROUPS MOST_LEVELS Moved OdometerReading
-        Paid PaidSteps Planned PlannedDescent ProgressStep Proposed PublishedVersion RecordedRequest Request
+        OutsideSpend OutsideSpends Paid PaidSteps Planned PlannedDescent ProgressStep Proposed PublishedVersion RecordedRequest Request
         Restored Revision SaidSame Slot SlotPlan SlotUse Spend Totals admit_dataset answer_once answer_steps
-        backup export move restore
+        as_dp_event backup export move outside_event profile_event read_spends restore trade_off_event
     """,
     "leakcap.mechanism": """
         BinaryErasure BinarySymmetric BitVector CuffYuExample51 DIFFERENT DiscreteGaussian ERASED

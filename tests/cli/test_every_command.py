@@ -28,6 +28,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert leakcap("ledger", "backup", *saved, cwd=folder).returncode == 0
     stays = load_policy(folder / "examples/visits.toml").model_copy(update={"dataset": "stays"})
     open_ledger(folder / "examples/stays/stays.db", stays).close()
+    ward = load_policy(folder / "examples/outside/policy.toml")
+    open_ledger(folder / "examples/outside/ward.db", ward).close()
     (folder / "result.json").write_text(done.stdout, encoding="utf-8")
     return folder
 

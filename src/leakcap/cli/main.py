@@ -85,6 +85,11 @@ class _Commands(LazyGroup):
             "budget",
             "What was spent over time, by whom and on what, and what is left under each cap.",
         ),
+        "spend": Home(
+            "leakcap.cli.spend",
+            "spend",
+            "Charge what other software spent on the same data: trainings, measurements, tables of losses.",
+        ),
         "convert": Home(
             "leakcap.cli.convert",
             "convert",

@@ -15,6 +15,7 @@
     Revision                       an answer that was replaced or withdrawn: what, why, who
     PublishedVersion, DataVersion  what was published as what, about which data, and what became of it
     Edition                        what an answer is published as: title, reference period, version
+    OutsideSpend, outside_event    what other software spent, as ledger.spend charges it
     Entry, Balance, ...            what it gives back
     export                         the audit trail as CSV or JSON
 
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from leakcap.ledger.editions import Edition
     from leakcap.ledger.export import export
     from leakcap.ledger.gaussian_laws import PlannedDescent
+    from leakcap.ledger.incoming import OutsideSpend, OutsideSpends, read_spends
     from leakcap.ledger.ledger import Ledger
     from leakcap.ledger.limits import Balance
     from leakcap.ledger.odometer import OdometerReading
+    from leakcap.ledger.outside import as_dp_event, outside_event, profile_event, trade_off_event
     from leakcap.ledger.paying import Paid, answer_once
     from leakcap.ledger.paying_steps import PaidSteps, answer_steps
     from leakcap.ledger.requests import RecordedRequest, Request
@@ -84,6 +87,8 @@ __all__ = [
     "Limits",
     "Moved",
     "OdometerReading",
+    "OutsideSpend",
+    "OutsideSpends",
     "Paid",
     "PaidSteps",
     "Planned",
@@ -104,10 +109,15 @@ __all__ = [
     "admit_dataset",
     "answer_once",
     "answer_steps",
+    "as_dp_event",
     "backup",
     "export",
     "move",
+    "outside_event",
+    "profile_event",
+    "read_spends",
     "restore",
+    "trade_off_event",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -121,9 +131,11 @@ __getattr__, __dir__ = lazily(
         "leakcap.ledger.editions": ("Edition",),
         "leakcap.ledger.export": ("export",),
         "leakcap.ledger.gaussian_laws": ("PlannedDescent",),
+        "leakcap.ledger.incoming": ("OutsideSpend", "OutsideSpends", "read_spends"),
         "leakcap.ledger.ledger": ("Ledger",),
         "leakcap.ledger.limits": ("Balance",),
         "leakcap.ledger.odometer": ("OdometerReading",),
+        "leakcap.ledger.outside": ("as_dp_event", "outside_event", "profile_event", "trade_off_event"),
         "leakcap.ledger.paying": ("Paid", "answer_once"),
         "leakcap.ledger.paying_steps": ("PaidSteps", "answer_steps"),
         "leakcap.ledger.requests": ("RecordedRequest", "Request"),

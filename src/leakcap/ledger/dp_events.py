@@ -9,10 +9,21 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from leakcap.errors import InvalidParameter
+from leakcap.ledger import foreign_events, profiles
 from leakcap.ledger.curve import ORDERS, curve_of_pure
+from leakcap.ledger.event_kinds import (
+    ABOVE_ZERO,
+    LARGEST,
+    WHOLE,
+    Event,
+    Guarantee,
+    Kind,
+    fraction,
+    whole_number,
+)
 from leakcap.ledger.implied import rho_of_pure
 from leakcap.ledger.steps import accounted, steps_in
 from leakcap.numeric import float_up, up
@@ -33,36 +44,9 @@ __all__ = [
     "summed",
 ]
 
-LARGEST = Fraction(10**6)
-"""The largest ε that an event may have."""
-_FARTHEST = Fraction(10**60)
-_QUIETEST = Fraction(10**12)
 _DEEPEST = 4
 _STEEPEST = 700
 """The ε of Laplace noise of which a loss is computed at most."""
-_ABOVE_ZERO = ("noise_multiplier", "sampling_probability", "variance")
-_LONGEST_EXPONENT = 4
-"""The most digits of an exponent: a number with a longer one would take hours to write out."""
-
-Event: TypeAlias = Mapping[str, Any]
-
-
-class Guarantee(NamedTuple):
-    """What follows from an event: ε (None where none holds without a δ), δ, the curve in nats, and ρ of
-    zero-concentrated privacy apart from the δ."""
-
-    epsilon: Fraction | None
-    delta: Fraction
-    curve: tuple[float, ...]
-    rho: Fraction
-
-
-class Kind(NamedTuple):
-    """The fields of a kind of event, and what computes guarantee and ρ of one."""
-
-    fields: tuple[str, ...]
-    guarantee: Callable[[Event], Guarantee]
-    rho: Callable[[Event], Fraction]
 
 
 def read_event(text: str) -> dict[str, Any]:
@@ -94,32 +78,17 @@ def checked(event: Any, deep: int = 0) -> None:
                 raise InvalidParameter(f"`events` of `{name}` must be a list of events.")
             for one in event[field]:
                 checked(one, deep + 1)
-        elif field in ("count", "sensitivity"):
-            whole = isinstance(event[field], int) and not isinstance(event[field], bool)
-            if not whole or not 0 <= event[field] <= 10**30:
-                raise InvalidParameter(f"`{field}` of `{name}` must be a whole number.")
-        elif fraction(event, field) == 0 and field in _ABOVE_ZERO:
+        elif field in WHOLE:
+            whole_number(event, field)
+        elif field == "points":
+            profiles.points_of(event)
+        elif field == "orders":
+            foreign_events.orders_of(event)
+        elif fraction(event, field) == 0 and field in ABOVE_ZERO:
             raise InvalidParameter(f"`{field}` of `{name}` must be above 0.")
         elif field == "sampling_probability" and fraction(event, field) > 1:
             raise InvalidParameter(f"`{field}` of `{name}` must be at most 1.")
-    if name in ("PoissonSampledDpEvent", "ReplacedDpEvent") and steps_in(event) is None:
-        raise InvalidParameter(f"`event` of `{name}` must be steps of Gaussian noise.")
-
-
-def fraction(event: Event, field: str) -> Fraction:
-    """A number of an event, exactly."""
-    text = str(event[field])
-    exponent = text.lower().partition("e")[2]
-    try:
-        found = Fraction(text if len(exponent) <= _LONGEST_EXPONENT else "")
-    except (ValueError, ZeroDivisionError):
-        found = Fraction(-1)
-    apart = field in ("variance", "squared_sensitivity")
-    largest = _FARTHEST if apart else _QUIETEST if field == "noise_multiplier" else LARGEST
-    if not 0 <= found <= largest:
-        name = event["name"]
-        raise InvalidParameter(f"`{field}` of `{name}` must be a number from 0 to {int(largest):,}.")
-    return found
+    KINDS[name].check(event)
 
 
 def rho(event: Event) -> Fraction:
@@ -213,9 +182,20 @@ def _linear(event: Event) -> Guarantee:
     return Guarantee(Fraction(0) if slope == 0 else None, Fraction(0), curve, slope)
 
 
+def _check_steps(event: Event) -> None:
+    if steps_in(event) is None:
+        raise InvalidParameter(f"`event` of `{event['name']}` must be steps of Gaussian noise.")
+
+
+def _check_sampled(event: Event) -> None:
+    if steps_in(event) is None:
+        foreign_events.check_sampled(event)
+
+
 def _of_steps(event: Event) -> Guarantee:
     steps = steps_in(event)
-    assert steps is not None  # checked when it was read
+    if steps is None:  # of other noise, on a sample
+        return foreign_events.of_loss(event, rho(event))
     return Guarantee(None, Fraction(0), tuple(map(accounted(steps).renyi, ORDERS)), rho(event))
 
 
@@ -226,12 +206,23 @@ def _rho_of_steps(event: Event) -> Fraction:
     the distance.
     """
     steps = steps_in(event)
-    assert steps is not None
+    if steps is None:
+        return rho(event["event"])
     return (4 if steps.replaced else 1) * steps.count / (2 * steps.noise**2)
 
 
 def _discrete_gaussian_rho(event: Event) -> Fraction:
     return fraction(event, "squared_sensitivity") / (2 * fraction(event, "variance"))
+
+
+def _drawn(times: Callable[[Event], int]) -> Callable[[Event], Fraction]:
+    """The ρ of noise whose sample moves it by so many times its sensitivity at most: divergences are
+    quasi-convex, and no sample is further apart."""
+    return lambda event: times(event) ** 2 * rho(event["event"])
+
+
+def _foreign(fields: tuple[str, ...], rho_of: Callable[[Event], Fraction], check: Any) -> Kind:
+    return Kind(fields, lambda event: foreign_events.of_loss(event, rho_of(event)), rho_of, check)
 
 
 def _all(event: Event) -> Guarantee:
@@ -256,6 +247,8 @@ def _repeated(event: Event) -> Guarantee:
 def _together(parts: list[tuple[Guarantee, int]]) -> Guarantee:
     epsilons = [None if one.epsilon is None else one.epsilon * count for one, count in parts]
     known = [one for one in epsilons if one is not None]
+    if not parts:
+        return Guarantee(Fraction(0), Fraction(0), (0.0,) * len(ORDERS), Fraction(0))
     columns = zip(*([nats * count for nats in one.curve] for one, count in parts), strict=True)
     return Guarantee(
         sum(known, Fraction(0)) if len(known) == len(epsilons) else None,
@@ -274,11 +267,41 @@ KINDS: Mapping[str, Kind] = {
     "GaussianDpEvent": Kind(("noise_multiplier",), _linear, _gaussian_rho),
     "DiscreteGaussianDpEvent": Kind(("variance", "squared_sensitivity"), _linear, _discrete_gaussian_rho),
     "ZCDpEvent": Kind(("rho",), _linear, lambda event: fraction(event, "rho")),
-    "PoissonSampledDpEvent": Kind(("sampling_probability", "event"), _of_steps, _rho_of_steps),
-    "ReplacedDpEvent": Kind(("event",), _of_steps, _rho_of_steps),
+    "PoissonSampledDpEvent": Kind(
+        ("sampling_probability", "event"), _of_steps, _rho_of_steps, _check_sampled
+    ),
+    "ReplacedDpEvent": Kind(("event",), _of_steps, _rho_of_steps, _check_steps),
     "BoundedDpEvent": Kind(("event", "epsilon"), _bounded, _bounded_rho),
     "SelfComposedDpEvent": Kind(
         ("event", "count"), _repeated, lambda event: int(event["count"]) * rho(event["event"])
     ),
     "ComposedDpEvent": Kind(("events",), _all, lambda event: sum(map(rho, event["events"]), Fraction(0))),
+    "NoOpDpEvent": Kind((), lambda event: _together([]), lambda event: Fraction(0)),
+    "RandomizedResponseDpEvent": _foreign(
+        ("noise_parameter", "num_buckets"), foreign_events.rho_of_response, foreign_events.check_response
+    ),
+    "SampledWithoutReplacementDpEvent": _foreign(
+        ("source_dataset_size", "sample_size", "event"),
+        _drawn(lambda event: 1),
+        foreign_events.check_drawn,
+    ),
+    "SampledWithReplacementDpEvent": _foreign(
+        ("source_dataset_size", "sample_size", "event"),
+        _drawn(lambda event: int(event["sample_size"])),
+        foreign_events.check_drawn,
+    ),
+    "TruncatedSubsampledGaussianDpEvent": _foreign(
+        ("dataset_size", "sampling_probability", "truncated_batch_size", "noise_multiplier"),
+        lambda event: 4 * _gaussian_rho(event),
+        foreign_events.check_truncated,
+    ),
+    "SingleEpochTreeAggregationDpEvent": _foreign(
+        ("noise_multiplier", "step_counts"),
+        lambda event: int(event["step_counts"]).bit_length() * _gaussian_rho(event),
+        foreign_events.check_tree,
+    ),
+    "RenyiDpEvent": Kind(
+        ("orders",), foreign_events.guaranteed_by_orders, lambda event: foreign_events.NO_RHO
+    ),
+    "ProfileDpEvent": Kind(("points",), profiles.guaranteed_by, profiles.rho_of_points),
 }

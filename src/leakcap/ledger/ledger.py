@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import select
@@ -18,8 +19,10 @@ from leakcap.ledger.caps import Caps
 from leakcap.ledger.chain import require_reason, require_text, texts_of
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.database import connect
+from leakcap.ledger.incoming import OutsideSpends, charges_of, read_spends
 from leakcap.ledger.opening import begin, begin_anew, existing, require_owned, unused
-from leakcap.ledger.policies import keep_text
+from leakcap.ledger.policies import keep_text, texts_of_all
+from leakcap.ledger.requests import Request
 from leakcap.ledger.rules import rules_of
 from leakcap.ledger.schema import EVENT, SECRET, create, require_version
 from leakcap.ledger.slots import SlotPlan
@@ -28,7 +31,7 @@ from leakcap.ledger.state import append, load_state, replace_state
 from leakcap.ledger.streaming import StreamingLedger
 from leakcap.ledger.succession import settled
 from leakcap.ledger.told import Revision
-from leakcap.ledger.values import Entry
+from leakcap.ledger.values import Charge, Entry
 
 __all__ = ["Ledger"]
 
@@ -197,6 +200,48 @@ class Ledger(StreamingLedger):
             connection.execute(EVENT.insert(), row)
             replace_state(connection, state, after)
         _log.info("charged: plan %a, epsilon %s", plan.name, row["epsilon"])
+
+    def spend(
+        self,
+        told: OutsideSpends | str | Path | Mapping[str, Any],
+        *,
+        key: str = "",
+        analyst: str = "",
+        slot: str = "",
+    ) -> list[Entry]:
+        """Charge what other software spent on the same data: all of it or, where a cap would be passed,
+        nothing. `told` is a file of events, what JSON it holds, or `OutsideSpends`.
+
+        What was released elsewhere is out whatever this ledger says; refused, it is counted nowhere. With a
+        `key`, here or in the file, the same spends are charged once. A ledger that keeps its policy's text
+        holds them against its neighbours and unit.
+
+        >>> from leakcap.ledger import OutsideSpend, OutsideSpends, outside_event
+        >>> training = OutsideSpend("digits", outside_event([(1.1, 0.01, 200)]), delta=1e-6)
+        >>> caps = Caps(epsilon=2.0, delta=1e-5, delta_of_answers=5e-6)
+        >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=caps) as ledger:
+        ...     entry, = ledger.spend(OutsideSpends([training], "add-remove-one"), key="run 3")
+        ...     again, = ledger.spend(OutsideSpends([training], "add-remove-one"), key="run 3")
+        ...     round(entry.spend.epsilon, 6), again.id == entry.id
+        (0.884996, True)
+        """
+        spends = told if isinstance(told, OutsideSpends) else read_spends(told)
+        charges = self.charges_of(spends, analyst=analyst, slot=slot)
+        named = key or spends.key
+        request = Request.of(analyst, named, spends.text) if named else None
+        entries = self.reserve(charges, request=request)
+        left = [entry.id for entry in entries if entry.state == "reserved"]
+        self.mark_released(left, answers={one: [["spent elsewhere"]] for one in left})
+        with self._database.reading() as connection:
+            return self._entries(connection, tuple(entry.id for entry in entries))
+
+    def charges_of(self, told: OutsideSpends, *, analyst: str = "", slot: str = "") -> list[Charge]:
+        """What `spend` would charge, held against neighbours and unit of the policy; spends nothing."""
+        with self._database.reading() as connection:
+            self._governed(connection)
+            text = texts_of_all(connection).get(self._own)
+        document = None if text is None else document_of(text, self._own)
+        return charges_of(told, document, analyst=analyst, slot=slot)
 
     def mark_progress(
         self, entry: int, step: tuple[int, int], values: Sequence[Sequence[float | str]], *, analyst: str = ""

@@ -18,7 +18,9 @@ from typing import Any
 
 from leakcap.ledger.curve import ORDERS, rho_beside_delta
 from leakcap.ledger.dp_events import Event, Guarantee, fraction, guaranteed, read_event, rho, summed
+from leakcap.ledger.foreign_events import loss_in
 from leakcap.ledger.lattice_gaussian import narrowed
+from leakcap.ledger.profiles import delta_at, epsilon_of_points, points_of
 from leakcap.ledger.steps import GaussianSteps, accounted, steps_in
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, units
 from leakcap.numeric import float_up
@@ -26,6 +28,7 @@ from leakcap.numeric import float_up
 __all__ = [
     "charge_covers",
     "composed",
+    "event_epsilon",
     "event_text",
     "gaussian_distance",
     "guarantee",
@@ -38,6 +41,9 @@ __all__ = [
 
 _NEARLY = 1e-5
 """Of an ε that was searched for: how near to it the search ends."""
+_COMPOSED = 1000.0
+"""The mean loss, in nats, up to which losses are composed exactly: beyond it the curve says enough."""
+_TICK = Fraction(1, TICKS_PER_UNIT)
 _ANOTHER_PROCESSOR = 1e-9
 """The most by which an exactly composed ε may differ between two processors."""
 
@@ -130,12 +136,18 @@ def _enough(text: str, epsilon: int, delta: int) -> bool:
     """
     found, most = guarantee(text), Fraction(epsilon + 1, TICKS_PER_UNIT)
     left = Fraction(delta, TICKS_PER_UNIT) - found.delta
-    if found.epsilon is not None or left <= 0:
-        return found.epsilon is not None and found.epsilon <= most
+    if found.epsilon is not None and found.epsilon <= most and left >= -_TICK:
+        return True
     event, at = read_event(text), float(left)
-    steps = steps_in(event)
+    if event["name"] == "ProfileDpEvent":
+        return delta_at(points_of(event), most) <= Fraction(delta, TICKS_PER_UNIT)
+    if left <= 0:
+        return False
+    steps, loss = (steps_in(event), loss_in(event)) if found.curve[0] <= _COMPOSED else (None, None)
     if steps is not None:
         return accounted(steps).keeps(float(most) * (1 + _ANOTHER_PROCESSOR), at)
+    if loss is not None and loss.keeps(float(most) * (1 + _ANOTHER_PROCESSOR), at):
+        return True
     from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
     from leakcap.definition.theorems.renyi import epsilon_of_curve
 
@@ -145,6 +157,35 @@ def _enough(text: str, epsilon: int, delta: int) -> bool:
     else:
         proven = epsilon_of_curve(dict(zip(ORDERS, found.curve, strict=True)), at)
     return Fraction(proven * (1 - _NEARLY)) <= most
+
+
+def event_epsilon(text: str, delta: Fraction) -> float:
+    """The least ε that is known to hold of an event at this δ, in nats, rounded up; ∞ where none is.
+
+    >>> round(event_epsilon('{"name":"GaussianDpEvent","noise_multiplier":"1"}', Fraction(1, 10**5)), 4)
+    4.3772
+    """
+    found, event = guarantee(text), read_event(text)
+    known = [math.inf]
+    if found.epsilon is not None and found.delta <= delta:
+        known.append(float_up(found.epsilon))
+    if event["name"] == "ProfileDpEvent":
+        best = epsilon_of_points(points_of(event), delta)
+        return min(known + ([] if best is None else [best]))
+    left = float(delta - found.delta) * (1 - 2.0**-50)
+    if left <= 0:
+        return min(known)
+    steps, loss = (steps_in(event), loss_in(event)) if found.curve[0] <= _COMPOSED else (None, None)
+    if steps is not None:
+        known.append(accounted(steps).epsilon(left).upper)
+    elif loss is not None:
+        known.append(loss.epsilon_both(left, _NEARLY).upper)
+    else:
+        from leakcap.definition.theorems.renyi import epsilon_of_curve
+
+        finite = {at: nats for at, nats in zip(ORDERS, found.curve, strict=True) if nats < math.inf}
+        known += [epsilon_of_curve(finite, left)] if finite else []
+    return min(known)
 
 
 def steps_of(text: str) -> GaussianSteps | None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ToldRecord,
         VerifyRecord,
     )
+    from leakcap.report.records.outside import OutsideSpendRecord, SpendRecord
     from leakcap.report.records.owner import CheckRecord, FindingOfCheck, InitRecord
     from leakcap.report.records.plan import MonthRecord, PlanRecord
     from leakcap.report.records.previews import PreviewRecord
@@ -94,6 +95,7 @@ __all__ = [
     "MeasureRecord",
     "MonthRecord",
     "MoveRecord",
+    "OutsideSpendRecord",
     "PlanRecord",
     "PlannedRecord",
     "PreviewRecord",
@@ -113,6 +115,7 @@ __all__ = [
     "SameAsRecord",
     "SchemaRecord",
     "SlotRecord",
+    "SpendRecord",
     "StatementRecord",
     "ToldRecord",
     "VerifyRecord",
@@ -153,6 +156,7 @@ __getattr__, __dir__ = lazily(
             "ToldRecord",
             "VerifyRecord",
         ),
+        "leakcap.report.records.outside": ("OutsideSpendRecord", "SpendRecord"),
         "leakcap.report.records.owner": ("CheckRecord", "FindingOfCheck", "InitRecord"),
         "leakcap.report.records.registry_entry": ("RegistryEntryRecord",),
         "leakcap.report.records.releases": (

@@ -17,6 +17,7 @@ from leakcap.report.records import (  # noqa: F401 (records are found by existin
     custody,
     hierarchies,
     ledger,
+    outside,
     owner,
     plan,
     previews,
