@@ -11,7 +11,7 @@ TESTED := $(PYTEST) -n 2 --dist worksteal --durations=15
 IN_TIME := LEAKCAP_ENDS=$(shell expr $$(date +%s) + 4680)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo explore docs style test check test-slow slowest bench peers attack-peers chromium postgresql nginx oidc-provider r flights wheel clean
+.PHONY: help demo explore docs style test check test-slow slowest bench peers attack-peers chromium postgresql nginx oidc-provider r torch flights wheel clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -70,6 +70,9 @@ oidc-provider: ## what the slow tests of OpenID Connect need (from npm; nothing 
 r: ## what the slow tests of the R client need (Debian's packages; nothing if they are there)
 	@scripts/ensure-r
 
+torch: ## what the slow tests of trainings run, in build/torch: PyTorch, Opacus, JAX, Optax
+	@PYTHON=$(PYTHON) scripts/ensure-torch
+
 flights: ## the 3-million-row table of the slow tests on real tables (from npm; nothing if it is there)
 	@scripts/ensure-flights
 
@@ -82,7 +85,7 @@ check: style ## style, types
 
 # Types are checked beside the tests: one after the other, a processor waited for a minute. The slow suites come
 # last, and only where the others pass: what is broken is known in a third of the time.
-test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights nginx oidc-provider r) chromium postgresql style ## everything that must hold (with CI set, the slow suites too)
+test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights nginx oidc-provider r torch) chromium postgresql style ## everything that must hold (with CI set, the slow suites too)
 	@mkdir -p build
 	@echo "$(BIN)/mypy, beside the tests"
 	@$(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
@@ -90,7 +93,7 @@ test: $(VENV)/.dev $(if $(CI),$(VENV)/.spark flights nginx oidc-provider r) chro
 	$(TESTED) -m "not slow" $(if $(CI),&& $(IN_TIME) $(TESTED) -m slow); tests=$$?; \
 	wait $$types; typed=$$?; cat build/types.txt; exit $$((tests ? tests : typed))
 
-test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql nginx oidc-provider r flights ## the slow suites alone
+test-slow: $(VENV)/.dev $(VENV)/.spark chromium postgresql nginx oidc-provider r torch flights ## the slow suites alone
 	$(TESTED) -m slow
 
 slowest: $(VENV)/.dev ## what each file of the tests takes of the processors (IN=tests/ledger: of these)

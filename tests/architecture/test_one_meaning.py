@@ -15,6 +15,7 @@ SAME_QUANTITY = (
     "one quantity, of what its room knows: a channel, an exact channel, a guarantee, a privacy loss"
 )
 ALLOWED: dict[str, str] = {
+    "attach": "one verb: a training to a ledger, of each library; a table to an engine's connection",
     "bayes_capacity": SAME_QUANTITY,
     "compose": "one operation: of guarantees, and of what the statements say",
     "connect": "one verb: to a ledger's database, to a curator",

@@ -32,7 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("disclosure", "statement"),
     ("release",),
-    ("models", "audit", "owner", "tables"),
+    ("models", "audit", "owner", "tables", "integrations"),
     ("attack", "choosing", "running", "synthesis"),
     ("report",),
     ("wire",),

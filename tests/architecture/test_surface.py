@@ -87,11 +87,21 @@ ROOMS: dict[str, str] = {
         posterior_guessing_entropy posterior_vulnerability privacies relative_entropy_privacy sibson
         worst_individual
     """,
+    "leakcap.integrations": """
+        PlannedTraining Training begin_training
+    """,
+    "leakcap.integrations.opacus": """
+        attach descent_of model_hash
+    """,
+    "leakcap.integrations.optax": """
+        OptaxTraining attach
+    """,
     "leakcap.ledger": """
         Account Amendment Anchor Answer BackedUp Balance Caps Change Charge CustodyEvent DataVersion
         DatasetSpending Edition Entry Group Head Ledger Limits MOST_GROUPS MOST_LEVELS Moved OdometerReading
-        OutsideSpend OutsideSpends Paid PaidSteps Planned PlannedDescent ProgressStep Proposed PublishedVersion RecordedRequest Request
-        Restored Revision SaidSame Slot SlotPlan SlotUse Spend Totals admit_dataset answer_once answer_steps
+        OutsideSpend OutsideSpends Paid PaidSteps Planned PlannedDescent ProgressStep Proposed
+        PublishedVersion RecordedRequest Request Restored Revision SaidSame Slot SlotPlan SlotUse Spend
+        Totals admit_dataset answer_once answer_steps
         as_dp_event backup export move outside_event profile_event read_spends restore trade_off_event
     """,
     "leakcap.mechanism": """

@@ -176,7 +176,7 @@ def _loud_enough(event: Event) -> None:
 
 def check_sampled(event: Event) -> None:
     """That a Poisson sample is of noise whose samples have a loss."""
-    _inside(event, {"LaplaceDpEvent": 1, "RandomizedResponseDpEvent": 1, "GaussianDpEvent": 1})
+    _inside(event, {"LaplaceDpEvent": 1, "GaussianDpEvent": 1})
 
 
 def check_drawn(event: Event) -> None:

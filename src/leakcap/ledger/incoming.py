@@ -39,7 +39,9 @@ _RELATIONS = ("add-remove-one", "replace-one")
 _SAYS = ("event", "history", "profile", "trade_off", "orders", "losses")
 _ONE_RELATION = {
     "PoissonSampledDpEvent": "add-remove-one",
+    "SingleEpochTreeAggregationDpEvent": "add-remove-one",
     "TruncatedSubsampledGaussianDpEvent": "add-remove-one",
+    "RandomizedResponseDpEvent": "replace-one",
     "SampledWithReplacementDpEvent": "replace-one",
     "SampledWithoutReplacementDpEvent": "replace-one",
 }
@@ -147,15 +149,13 @@ def _kinds_in(event: Mapping[str, Any]) -> set[str]:
 
 
 def charges_of(
-    told: OutsideSpends, policy: Mapping[str, Any] | None, *, analyst: str = "", slot: str = ""
+    told: OutsideSpends, declared: tuple[str, str] | None, *, analyst: str = "", slot: str = ""
 ) -> list[Charge]:
-    """The charges under a policy, as its document says; None where the ledger does not keep it.
+    """The charges under a policy of these neighbours and this unit; None where the ledger does not know.
 
     Raises `LedgerError` for another unit, or for neighbours that the policy's are not made of.
     """
-    neighbours = told.neighbours if policy is None else str(policy.get("neighbours", told.neighbours))
-    said = told.unit if policy is None else policy.get("unit", "row")
-    unit = str(said.get("id")) if isinstance(said, Mapping) else str(said)
+    neighbours, unit = (told.neighbours, told.unit) if declared is None else declared
     if unit != told.unit:
         raise LedgerError(
             f"The spends are about one `{told.unit}`, and the policy protects one `{unit}`. Nothing was "

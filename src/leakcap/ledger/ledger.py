@@ -237,11 +237,19 @@ class Ledger(StreamingLedger):
 
     def charges_of(self, told: OutsideSpends, *, analyst: str = "", slot: str = "") -> list[Charge]:
         """What `spend` would charge, held against neighbours and unit of the policy; spends nothing."""
+        return charges_of(told, self.declared(), analyst=analyst, slot=slot)
+
+    def declared(self) -> tuple[str, str] | None:
+        """The neighbours of the policy that governs, and what a neighbour has more or less of: ``row``, or
+        the column that says whose a row is; None where the ledger does not keep its text."""
         with self._database.reading() as connection:
             self._governed(connection)
             text = texts_of_all(connection).get(self._own)
         document = None if text is None else document_of(text, self._own)
-        return charges_of(told, document, analyst=analyst, slot=slot)
+        if document is None:
+            return None
+        unit = document.get("unit", "row")
+        return str(document.get("neighbours")), str(unit.get("id") if isinstance(unit, dict) else unit)
 
     def mark_progress(
         self, entry: int, step: tuple[int, int], values: Sequence[Sequence[float | str]], *, analyst: str = ""

@@ -226,7 +226,7 @@ def layout_of(settings: Settings, entry: Entry) -> str:
 def _layout(entry: Entry, mine: bool) -> str:
     if not mine:
         return ""
-    if STREAM in entry.details:
+    if STREAM in entry.details and "series" in entry.details:
         return "running count"
     return next((words for names, words in _LAYOUTS.items() if entry.details.keys() >= set(names)), "")
 
