@@ -69,7 +69,7 @@ ROOMS: dict[str, str] = {
         IndependentRounding KAnonymous LeastLeakingTable NearestRounding NoiseRisk
         PerturbationTable PlaceRisk RandomRounding RecordSwapping SecondarySuppression
         SmallCells SwappingInvariants TableSet TopCoding WholeMethod WholeSet all_margins
-        different_cells key_faults least_leaking_table margin_channel margin_success
+        different_cells key_faults lattice_channel least_leaking_table margin_channel margin_success
         most_entropic_table noise_of_error read_perturbation_table swapping_ratio tree_channel
         worst_cell write_perturbation_table
     """,

@@ -6,6 +6,7 @@
     TableSet, WholeSet                       tables that are published together, and what all of them tell
     margin_channel, margin_success           a cell with its siblings and their margin, under cell keys
     tree_channel                             a tree of margins, groups in several cells, others unknown
+    lattice_channel                          tables that overlap, with all margins, exactly where small
     ControlledRounding, RecordSwapping, …    a method for a whole table or file: a `WholeMethod`
     least_leaking_table, most_entropic_table perturbation tables, by what they tell or as offices make them
     key_faults                               whether record keys are a secret at all
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from leakcap.disclosure.cell_key_files import read_perturbation_table, write_perturbation_table
     from leakcap.disclosure.cells import SUPPRESSED, CellMethod, FollowedBy, GivenMethod
     from leakcap.disclosure.guessable_keys import key_faults
+    from leakcap.disclosure.joint.lattice import lattice_channel
     from leakcap.disclosure.joint.margin import margin_channel
     from leakcap.disclosure.joint.published import TableSet, all_margins
     from leakcap.disclosure.joint.success import margin_success
@@ -70,6 +72,7 @@ __all__ = [
     "all_margins",
     "different_cells",
     "key_faults",
+    "lattice_channel",
     "least_leaking_table",
     "margin_channel",
     "margin_success",
@@ -102,6 +105,7 @@ _HOMES = {
         "GivenMethod",
     ),
     "leakcap.disclosure.guessable_keys": ("key_faults",),
+    "leakcap.disclosure.joint.lattice": ("lattice_channel",),
     "leakcap.disclosure.joint.margin": ("margin_channel",),
     "leakcap.disclosure.joint.published": (
         "TableSet",
