@@ -1,18 +1,24 @@
 """Microdata beside other libraries: `python benchmarks/synthesis_peers.py [table …] [--runs N] [--only …]`.
 
+    --seconds 600   how much CPU each run may take; one that is stopped says how much of ρ it had spent
+    --size 80       how many MiB the models of dpmm and of AIM's authors may have: 80 as they come. AIM takes
+                    many hours so, its code says, and names 1 for a trial, 80 for comparisons
+    --aim PATH      a copy of github.com/ryan112358/private-pgm, where AIM by its own authors stands
+
 Three tables, hospital, adult and stays, at ρ = 0.1: the error of a file of as many rows, seconds of the clock
 and of CPU, and peak memory, each job in a process of its own. An error is Σ|file − exact| over the cells of a
 table of two columns, each over its rows, on average over all pairs. leakcap releases all pairs, or those of
 them that it chooses by a private score. The others run their AIM over all pairs in environments of their own
-(`make peers`), on one thread, and are stopped after `--seconds` of CPU (600); one that is not installed is
-named and not counted. With `--runs` each job is run so often, with new noise, and the mean error stands with
-its standard error. Targets: an error, a time and a memory no larger than theirs.
+(`make peers`), on one thread; one that is not installed is named and not counted. With `--runs` each job is
+run so often, with new noise, and the mean error stands with its standard error. Targets: an error, a time and
+a memory no larger than theirs.
 
 Like for like: all count rows, of which one more or less is hidden (add/remove-one: a table of counts moves by
 1), all spend ρ = 0.1 of zero-concentrated privacy, all know the keys beforehand, and every row has one in
 each column. OpenDP draws as many rows as it estimates, the others as many as there are.
 
-AIM by its own authors stands in their repository alone, not in the package `mbi`, and is not among them.
+AIM by its own authors stands in their repository alone, not in the package `mbi`: without `--aim` it is left
+out. It runs with the repository's own `mbi` (`src/mbi`) on a version of JAX of its time.
 """
 
 from __future__ import annotations
@@ -36,7 +42,8 @@ sys.path.insert(0, str(Path(__file__).parent / "synthesizers"))
 from tables import TABLES, written
 
 ROOT = Path(__file__).parent.parent / "build" / "peers-release"
-PEERS = ("dpmm", "opendp-synthesis")
+PEERS = ("dpmm", "opendp-synthesis", "aim")
+SIZED = ("dpmm", "aim")
 RHO = 0.1
 # How many of the pairs leakcap chooses: half.
 WAYS = {"leakcap": 1.0, "leakcap, half of the pairs": 0.5}
@@ -69,10 +76,12 @@ def job(name: str, folder: Path, seconds: int, *words: object) -> dict[str, floa
     command = [str(python_of(name)), str(script), str(folder), str(RHO), *map(str, words)]
     limited = ["prlimit", f"--cpu={seconds}", *command] if shutil.which("prlimit") else command
     done = subprocess.run(limited, capture_output=True, text=True, env=os.environ | ONE_THREAD, check=False)
+    last = (done.stderr.strip().splitlines() or [""])[-1]
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return f"stopped after {seconds} s of CPU"
+        far = f" in {last}" if last.startswith("round ") else ""
+        return f"stopped after {seconds} s of CPU{far}"
     if done.returncode:
-        return f"FAILED: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        return f"FAILED: {last or 'no message'}"
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
@@ -127,10 +136,15 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--size", type=float)
+    parser.add_argument("--aim", type=Path)
     parser.add_argument("--only", choices=[*WAYS, *PEERS], action="append")
     asked = parser.parse_args()
-    there = [name for name in PEERS if python_of(name) is not None]
-    for name in set(PEERS) - set(there):
+    copied = asked.aim is not None and (asked.aim / "mechanisms" / "aim.py").exists()
+    there = [name for name in PEERS if python_of(name) is not None and (name != "aim" or copied)]
+    if asked.aim is not None and not copied:
+        parser.error(f"--aim must be a copy of the repository, with mechanisms/aim.py in it. Got {asked.aim}")
+    for name in sorted({*PEERS[:2], *(["aim"] if copied else [])} - set(there)):
         print(f"{name.upper()} IS NOT INSTALLED AND NOT COUNTED (`make peers` says why)")
     for table in asked.tables:
         with tempfile.TemporaryDirectory() as place:
@@ -142,9 +156,11 @@ def main() -> None:
             for name in (*WAYS, *there):
                 if asked.only and name not in asked.only:
                     continue
-                few = [int(pairs * WAYS[name])] if WAYS.get(name, 1.0) < 1.0 else []
+                words: list[object] = [int(pairs * WAYS[name])] if WAYS.get(name, 1.0) < 1.0 else []
+                words += [asked.aim] if name == "aim" else []
+                words += [asked.size] if name in SIZED and asked.size is not None else []
                 library = "leakcap" if name in WAYS else name
-                found = several(library, folder, asked.seconds, asked.runs, (sizes, codes), *few)
+                found = several(library, folder, asked.seconds, asked.runs, (sizes, codes), *words)
                 if isinstance(found, str):
                     print(f"  {name:<28}{found}", flush=True)
                     continue
