@@ -18,7 +18,8 @@ HERE = Path(__file__).parent
 
 
 def ran(program: str, *words: str) -> subprocess.CompletedProcess[str]:
-    assert PYTHON.exists(), "PyTorch is not there: make torch"
+    if not (PYTHON.parents[1] / ".done").exists():
+        pytest.skip("NO PYTORCH, NOTHING OF IT IS TESTED: make torch")
     return subprocess.run(
         with_us([str(PYTHON), str(HERE / program), *words]),
         capture_output=True,
