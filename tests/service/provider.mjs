@@ -1,10 +1,10 @@
 // A real OpenID provider on loopback: node-oidc-provider, with its own pages for signing in. Arguments: the folder
-// that has it in node_modules, and a port. Whoever gives a name is that person: no password is looked at.
+// that has it in node_modules, a port, and where it may send browsers of the console back to. Whoever gives a name is that person: no password is looked at.
 import { createRequire } from 'node:module';
 import { generateKeyPairSync } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 
-const [folder, port] = process.argv.slice(2);
+const [folder, port, ...redirects] = process.argv.slice(2);
 const require = createRequire(`${folder}/here.js`);
 const { default: Provider } = await import(pathToFileURL(require.resolve('oidc-provider')));
 const key = (kid) => ({ ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
@@ -16,6 +16,9 @@ const provider = new Provider(issuer, {
   clients: [{
     client_id: 'leakcap-terminal', token_endpoint_auth_method: 'none', redirect_uris: [], response_types: [],
     grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+  }, {
+    client_id: 'leakcap-console', token_endpoint_auth_method: 'client_secret_basic', client_secret: 'only for tests',
+    redirect_uris: redirects, response_types: ['code'], grant_types: ['authorization_code'],
   }],
   features: {
     devInteractions: { enabled: true },

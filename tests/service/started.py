@@ -36,10 +36,10 @@ class Started:
 
 
 @contextmanager
-def started(folder: Path, more: str = "", after: str = "") -> Iterator[Started]:
+def started(folder: Path, more: str = "", after: str = "", port: int | None = None) -> Iterator[Started]:
     """A curator of ninety people's rows whom Ada may ask; `more` stands before the rest of its file, `after`
     behind it."""
-    file, port = written(folder), free_port()
+    file, port = written(folder), port or free_port()
     file.write_text(f'listen = "127.0.0.1:{port}"\n{more}\n{file.read_text()}{after}')
     with Store.open(load_configuration(file).store) as store:
         store.people.add("local:ada", by="test")

@@ -97,6 +97,10 @@ def browser() -> Iterator[Chromium]:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str], Curator]]:
     more = 'title = "Patients <of> the ward & more"\napproval = { above_epsilon = 0.7, approvers = 2 }\n'
+    more += (
+        '[identity.uni]\nissuer = "https://id.example"\naudience = "curator"\nclient_id = "terminal"\n'
+        'console_client_id = "console"\ntitle = "The university"\n'
+    )
     curator = staffed(tmp_path_factory.mktemp("curator"), more=more, epsilon=20.0)
     numbers = used(curator)
     with running(curator) as address:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import sync_playwright
 
+from browser import chromium
 from curator_played import LEAKCAP, free_port
 from ending_with_us import with_us
 from leakcap.service.configuration import load_configuration
@@ -30,8 +32,9 @@ client_id = "leakcap-terminal"
 
 
 @contextmanager
-def provider(port: int) -> Iterator[None]:
-    words = ["node", str(Path(__file__).with_name("provider.mjs")), str(ROOT / "build/oidc"), str(port)]
+def provider(port: int, redirect: str = "http://127.0.0.1:1/none") -> Iterator[None]:
+    script = str(Path(__file__).with_name("provider.mjs"))
+    words = ["node", script, str(ROOT / "build/oidc"), str(port), redirect]
     process = subprocess.Popen(with_us(["/usr/bin/env", *words]), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -101,3 +104,69 @@ def test_from_a_code_to_an_answer(tmp_path: Path, environment: dict[str, str]) -
         assert "uni:somebody" in signing_in(curator, port, "somebody", environment)
         refused = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=90)
         assert refused.returncode != 0
+
+
+def test_from_the_console_to_the_provider_and_back(tmp_path: Path) -> None:
+    """In one browser: the console's button, the provider's pages, the console's page; then others' tricks."""
+    port, own = free_port(), free_port()
+    (tmp_path / "secret").write_text("only for tests\n")
+    (tmp_path / "secret").chmod(0o600)
+    home = f"http://127.0.0.1:{own}"
+    identity = IDENTITY % port + 'console_client_id = "leakcap-console"\nconsole_secret = "secret"\n'
+    with (
+        provider(port, f"{home}/sign-in/uni/callback"),
+        started(tmp_path, after=identity, port=own) as curator,
+        httpx.Client(follow_redirects=True, timeout=30) as browser,
+    ):
+        with Store.open(load_configuration(curator.file).store) as store:
+            store.people.add("uni:8f14e45f", by="test")
+            store.grants.give("uni:8f14e45f", Role.ANALYST, "ward", by="test")
+        page = browser.get(f"{home}/sign-in/uni?to=/tokens")
+        assert page.url.port == port
+        for fields in ({"login": "8f14e45f", "password": "any"}, {}):
+            page = submitted(browser, page, fields)
+        assert page.url.path == "/sign-in/uni/callback", page.text[-1500:]
+        assert 'content="0; url=/tokens"' in page.text
+        assert "uni:8f14e45f" in browser.get(f"{home}/tokens").text
+        # The address alone opens nothing a second time, and nothing for anybody else.
+        assert browser.get(page.url).status_code == 401
+        assert httpx.get(page.url).status_code == 401
+        # Somebody whom nobody added is told their name, by the provider's word.
+        with httpx.Client(follow_redirects=True, timeout=30) as other:
+            page = other.get(f"{home}/sign-in/uni")
+            for fields in ({"login": "somebody", "password": "any"}, {}):
+                page = submitted(other, page, fields)
+            assert page.status_code == 403
+            assert "uni:somebody" in page.text
+
+
+def test_a_browser_keeps_the_session_after_the_way_from_another_site(tmp_path: Path) -> None:
+    """What `SameSite` means only a real browser shows: the provider (127.0.0.1) is another site than the
+    console (localhost). The cookie that ties them comes along, and the session's goes to the next page."""
+    port, own = free_port(), free_port()
+    (tmp_path / "secret").write_text("only for tests")
+    (tmp_path / "secret").chmod(0o600)
+    home = f"http://localhost:{own}"
+    identity = IDENTITY % port + 'console_client_id = "leakcap-console"\nconsole_secret = "secret"\n'
+    with (
+        provider(port, f"{home}/sign-in/uni/callback"),
+        started(tmp_path, f'public = "{home}"', identity, own) as curator,
+        sync_playwright() as driver,
+    ):
+        with Store.open(load_configuration(curator.file).store) as store:
+            store.people.add("uni:8f14e45f", by="test")
+            store.grants.give("uni:8f14e45f", Role.ANALYST, "ward", by="test")
+        opened = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
+        page = opened.new_page()
+        page.goto(f"{home}/tokens")
+        page.click("text=Sign in with uni")
+        page.fill("[name=login]", "8f14e45f")
+        page.fill("[name=password]", "any")
+        page.click("[type=submit]")
+        page.click("[type=submit]")
+        page.wait_for_url(f"{home}/tokens")
+        page.wait_for_selector("text=Make a token")
+        assert "uni:8f14e45f" in page.content()
+        kept = {one["name"]: one["sameSite"] for one in page.context.cookies(home)}
+        assert kept == {f"leakcap_{own}": "Strict"}
+        opened.close()

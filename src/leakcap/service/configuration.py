@@ -59,12 +59,19 @@ class DataSource(Strict):
 
 class OidcSettings(Strict):
     """An OpenID Connect provider: its `issuer`, the `audience` that its access tokens must name, and the
-    `client_id` with which terminals sign in."""
+    `client_id` with which terminals sign in.
+
+    With `console_client_id` people sign in there at the console, too; `console_secret` is a file with that
+    client's secret, where the provider gave it one. `title` is what the button says.
+    """
 
     issuer: str = Field(min_length=1)
     audience: str = Field(min_length=1)
     client_id: str = Field(min_length=1)
     algorithms: list[str] = Field(default_factory=lambda: ["RS256", "ES256", "EdDSA"], min_length=1)
+    console_client_id: str = ""
+    console_secret: str = ""
+    title: str = Field(default="", max_length=80)
 
     @field_validator("issuer")
     @classmethod
@@ -82,6 +89,17 @@ class OidcSettings(Strict):
         if not set(value) <= known:
             raise ValueError(f"must be among {', '.join(sorted(known))}: signatures by a public key")
         return value
+
+    @model_validator(mode="after")
+    def _whose_secret(self) -> OidcSettings:
+        if self.console_secret and not self.console_client_id:
+            raise ValueError("`console_secret` is of a client: give its `console_client_id`")
+        if self.audience in (self.client_id, self.console_client_id):
+            raise ValueError(
+                "`audience` must be another name than the clients': what names a client is an ID token, "
+                "which lets nobody in. Register the curator as an API of its own"
+            )
+        return self
 
 
 class TlsFiles(Strict):
@@ -239,8 +257,14 @@ def _beside(found: Configuration, folder: Path) -> Configuration:
     tls = found.tls and TlsFiles(
         certificate=str(folder / found.tls.certificate), key=str(folder / found.tls.key)
     )
+    identity = {
+        alias: one.model_copy(update={"console_secret": str(folder / one.console_secret)})
+        if one.console_secret
+        else one
+        for alias, one in found.identity.items()
+    }
     return found.model_copy(
-        update={"data": data, "tls": tls, "store": _placed_url(found.store, folder)},
+        update={"identity": identity, "data": data, "tls": tls, "store": _placed_url(found.store, folder)},
     )
 
 

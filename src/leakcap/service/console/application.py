@@ -23,6 +23,7 @@ from leakcap.service.console import (
     entering,
     jobs,
     people,
+    providers,
     tokens,
 )
 from leakcap.service.console.drawing import PageDrawing, own_static
@@ -34,7 +35,7 @@ from leakcap.wire import as_problem
 __all__ = ["ROOMS", "console_app", "with_console"]
 
 _OF_THE_API = ("/v1", "/healthz", "/readyz", "/metrics")
-ROOMS = (entering, datasets, asking, accounts, jobs, people, tokens, audit)
+ROOMS = (entering, providers, datasets, asking, accounts, jobs, people, tokens, audit)
 """The modules whose `routes` are the console's."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
@@ -13,7 +15,7 @@ from leakcap.service.console.session import drop_cookie, keep_cookie
 from leakcap.service.console.visiting import Console, Form, Sent, console_of
 from leakcap.wire import as_problem
 
-__all__ = ["routes"]
+__all__ = ["address_within", "entrance", "routes"]
 
 routes = APIRouter()
 
@@ -21,21 +23,21 @@ routes = APIRouter()
 @routes.get("/sign-in")
 def entrance_page(request: Request) -> Response:
     """Where one signs in."""
-    return _entrance(console_of(request), {"to": _within(request.query_params.get("to", ""))})
+    return entrance(console_of(request), {"to": address_within(request.query_params.get("to", ""))})
 
 
 @routes.post("/sign-in")
 def enter_form(request: Request, fields: Form) -> Response:
     """Sign in with name and password."""
     console = console_of(request)
-    to, name = _within(fields.text("to")), fields.text("name")
+    to, name = address_within(fields.text("to")), fields.text("name")
     try:
         given = body_of(SignInBody, {"name": name, "password": fields.get("password", "")})
         issued = verbs.begin_session(console.curator, given, request.client.host if request.client else None)
     except LeakcapError as error:
         problem = as_problem(error)
         wrong = "Name or password is wrong." if problem["status"] == 401 else str(problem["detail"])
-        return _entrance(console, {"to": to, "wrong": wrong, "name": name[:300]}, int(problem["status"]))
+        return entrance(console, {"to": to, "wrong": wrong, "name": name[:300]}, int(problem["status"]))
     answer = RedirectResponse(to or "/", 303)
     keep_cookie(answer, console.curator.configuration, issued.secret)
     return answer
@@ -50,15 +52,28 @@ def leave_form(sent: Sent) -> Response:
     return answer
 
 
-def _entrance(console: Console, content: dict[str, str], status: int = 200) -> Response:
-    about = {"wrong": "", "name": "", "local": console.curator.configuration.local_accounts, **content}
+def entrance(console: Console, content: Mapping[str, str], status: int = 200) -> Response:
+    """The page where one signs in."""
+    configuration = console.curator.configuration
+    providers = [
+        {"alias": alias, "title": one.title or alias}
+        for alias, one in sorted(configuration.identity.items())
+        if one.console_client_id
+    ]
+    about = {
+        "wrong": "",
+        "name": "",
+        "local": configuration.local_accounts,
+        "providers": providers,
+        **content,
+    }
     return console.page("sign_in", about, status=status)
 
 
-def _within(address: str) -> str:
+def address_within(address: str) -> str:
     """A page of the console's own to go on to; empty for any other address.
 
-    >>> _within("/queue"), _within("//evil.example"), _within("/\\\\evil.example"), _within("https://a")
+    >>> address_within("/queue"), address_within("//evil.example"), address_within("/\\\\evil.example"), address_within("https://a")
     ('/queue', '', '', '')
     """
     good = address.startswith("/") and address[1:2] not in ("/", "\\") and len(address) < 300

@@ -5,6 +5,10 @@ session's secret, so that any worker knows it again and nobody else can make it:
 
 - the form's token says that a page of this session made the form;
 - the seal of a promise says that this question was previewed, under this policy and this idempotency key.
+
+A second cookie is there while somebody signs in at a provider, for ten minutes at most: the `Proof` of what
+this browser began. It comes along when the provider sends the browser back (`SameSite=Lax`), and opens
+nothing.
 """
 
 from __future__ import annotations
@@ -12,26 +16,34 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from leakcap.service.configuration import Configuration
+from leakcap.service.identity.code_flow import Proof
 
 __all__ = [
     "cookie_name",
     "digest_of",
     "drop_cookie",
+    "drop_proof",
     "form_token",
     "keep_cookie",
+    "keep_proof",
+    "proof_of",
     "same",
     "seal",
     "session_of",
 ]
 
 _SECONDS = 12 * 60 * 60
+_SECONDS_TO_ENTER = 10 * 60
+_PROOF = re.compile(r"([A-Za-z0-9_-]{43}):([a-z0-9-]{1,32}):([0-9]{1,12}):([A-Za-z0-9_.~%-]{0,900})")
 
 
 def cookie_name(configuration: Configuration) -> str:
@@ -68,6 +80,40 @@ def drop_cookie(response: Response, configuration: Configuration) -> None:
     )
 
 
+def keep_proof(response: Response, configuration: Configuration, proof: Proof) -> None:
+    """Have the browser keep what ties the provider's answer to it."""
+    fields = (proof.secret, proof.alias, str(proof.begun), quote(proof.to, ""))
+    response.set_cookie(
+        _proof_name(configuration),
+        ":".join(fields),
+        max_age=_SECONDS_TO_ENTER,
+        path="/",
+        secure=_secure(configuration),
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def proof_of(request: Request, configuration: Configuration) -> Proof | None:
+    """What this browser began at a provider; None where it began nothing."""
+    found = _PROOF.fullmatch(request.cookies.get(_proof_name(configuration), ""))
+    if found is None:
+        return None
+    secret, alias, begun, to = found.groups()
+    return Proof(secret, alias, int(begun), unquote(to))
+
+
+def drop_proof(response: Response, configuration: Configuration) -> None:
+    """Have the browser forget it: what was begun is answered once."""
+    response.delete_cookie(
+        _proof_name(configuration),
+        path="/",
+        secure=_secure(configuration),
+        httponly=True,
+        samesite="lax",
+    )
+
+
 def form_token(session: str) -> str:
     """What every form of a session carries."""
     return _made(session, "form")
@@ -90,6 +136,10 @@ def digest_of(content: Mapping[str, Any]) -> str:
     True
     """
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _proof_name(configuration: Configuration) -> str:
+    return f"{cookie_name(configuration)}-entering"
 
 
 def _made(session: str, *told: str) -> str:

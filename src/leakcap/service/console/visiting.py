@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from leakcap.service.api.curator import Curator
+from leakcap.service.api.rates import Rates
 from leakcap.service.console.drawing import PageDrawing
 from leakcap.service.console.fields import Fields, read_fields
 from leakcap.service.console.reach import pages_for
@@ -22,12 +23,17 @@ from leakcap.service.store.errors import Forbidden
 __all__ = ["Console", "Form", "Sent", "Visit", "Visitor", "console_of"]
 
 
+_ENTRANCES = 30
+
+
 @dataclass(frozen=True)
 class Console:
-    """The curator, and what draws its pages."""
+    """The curator, what draws its pages, and how often an address may come back from a provider in a minute:
+    each time the provider is asked."""
 
     curator: Curator
     drawing: PageDrawing
+    entrances: Rates = field(default_factory=lambda: Rates(_ENTRANCES))
 
     def page(self, name: str, content: Mapping[str, Any], *, status: int = 200) -> Response:
         """A page for somebody who has not signed in."""

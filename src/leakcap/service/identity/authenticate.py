@@ -2,6 +2,7 @@
 
     authenticate(Bearer(text) | SessionCookie(text), store, providers, now)
     sign_in(name, password, address, store)     a local account's session
+    sign_in_by_code(flow, answer, proof, store) a session of whom a provider verified
 
 The reason of a refusal goes to the log, by kind alone: no name, no token, nothing of what was presented.
 """
@@ -9,20 +10,22 @@ The reason of a refusal goes to the log, by kind alone: no name, no token, nothi
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NoReturn, TypeAlias
 
 from leakcap.errors import InvalidParameter
+from leakcap.service.identity.code_flow import CodeFlow, Proof
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.identity.providers import Providers
 from leakcap.service.identity.refusals import Refusal, Refused
-from leakcap.service.store.errors import NotFound, StateConflict
+from leakcap.service.store.errors import Forbidden, NotFound, StateConflict
 from leakcap.service.store.store import Store
-from leakcap.service.store.subjects import local_subject, provider_of, provider_subject
+from leakcap.service.store.subjects import LOCAL, local_subject, provider_of, provider_subject
 from leakcap.service.store.tokens import SESSION, TOKEN, Issued, looks_like_token
 
-__all__ = ["Bearer", "Credentials", "SessionCookie", "authenticate", "sign_in"]
+__all__ = ["Bearer", "Credentials", "SessionCookie", "authenticate", "sign_in", "sign_in_by_code"]
 
 _LOG = logging.getLogger("leakcap.service.identity")
 _LONGEST = 8192
@@ -57,7 +60,7 @@ def authenticate(
         if len(credentials.text) > _LONGEST or not credentials.text.isascii():
             raise Refused(Refusal.MALFORMED)
         if isinstance(credentials, SessionCookie) or looks_like_token(credentials.text):
-            return _by_token(credentials, store, now)
+            return _by_token(credentials, store, providers, now)
         return _by_provider(credentials.text, store, providers, now)
     except Refused as refused:
         _refuse(refused.kind)
@@ -85,13 +88,44 @@ def sign_in(name: str, password: str, address: str | None, store: Store) -> Issu
         _refuse(Refusal.PASSWORD)
 
 
-def _by_token(credentials: Credentials, store: Store, now: datetime) -> Principal:
+def sign_in_by_code(
+    flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: Proof | None, store: Store
+) -> Issued:
+    """A session of whom the provider verified, who comes back with these parameters to what they began.
+
+    Raises `Unauthenticated`, in one sentence for every reason, and `Forbidden` for somebody verified whom
+    nobody has added, who is told under which name to be.
+    """
+    try:
+        if proof is None:
+            raise Refused(Refusal.STATE)
+        sub = flow.subject(answer, proof, store.clock())
+        subject = provider_subject(flow.provider.alias, sub)
+        person = store.people.find(subject)
+        if person is not None and person.removed is not None:
+            raise Refused(Refusal.REMOVED)
+    except InvalidParameter:
+        _refuse(Refusal.SUBJECT)
+    except Refused as refused:
+        _refuse(refused.kind)
+    try:
+        return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION)
+    except NotFound:
+        raise Forbidden(
+            f"You are verified as `{subject}`, whom nobody has added here. Tell an administrator this name."
+        ) from None
+
+
+def _by_token(credentials: Credentials, store: Store, providers: Providers, now: datetime) -> Principal:
     found = store.tokens.find(credentials.text, now)
     if found is None:
         raise Refused(Refusal.TOKEN)
     token, of_agent = found
     if isinstance(credentials, SessionCookie) and token.kind != SESSION:
         raise Refused(Refusal.KIND)
+    known = {LOCAL, *(one.alias for one in providers)}
+    if token.kind == SESSION and provider_of(token.subject) not in known:
+        raise Refused(Refusal.PROVIDER)
     return Principal(
         token.subject,
         provider_of(token.subject),

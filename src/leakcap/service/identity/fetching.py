@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx
 
-__all__ = ["FetchFailed", "fetch_document", "require_address", "require_issuer"]
+__all__ = ["FetchFailed", "fetch_document", "post_form", "require_address", "require_issuer"]
 
 _LARGEST = 256 * 1024
 _SECONDS = 3.0
@@ -29,6 +29,15 @@ class FetchFailed(Exception):
 
 def fetch_document(url: str) -> Mapping[str, Any]:
     """The JSON object at a URL, of at most 256 KiB, within seconds; no redirect is followed."""
+    return _asked("GET", url)
+
+
+def post_form(url: str, form: Mapping[str, str], account: tuple[str, str] | None) -> Mapping[str, Any]:
+    """What a URL answers to a form, as `fetch_document`; `account` is a client's name and secret."""
+    return _asked("POST", url, data=dict(form), auth=account)
+
+
+def _asked(method: str, url: str, **sent: Any) -> Mapping[str, Any]:
     give_up = time.monotonic() + _LONGEST_SECONDS
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     # To this machine no proxy leads; elsewhere an office's proxy may be the only way out.
@@ -38,7 +47,7 @@ def fetch_document(url: str) -> Mapping[str, Any]:
             httpx.Client(
                 timeout=_SECONDS, follow_redirects=False, trust_env=trust, headers=headers
             ) as client,
-            client.stream("GET", url) as answer,
+            client.stream(method, url, **sent) as answer,
         ):
             found = json.loads(_body(answer, give_up))
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError, OSError) as error:

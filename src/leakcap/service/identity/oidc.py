@@ -12,28 +12,36 @@ A token is let in if all of this holds; whatever else it says is ignored.
 - `iss` is the issuer, letter for letter; `aud` is the audience or a list that contains it; `exp` has not
   passed; `nbf`, or where a provider writes none `iat`, has come; clocks may differ by one minute.
 - `sub` is text that `provider_subject` takes.
+
+Where somebody signs in at the console, the ID token is looked at too, for one thing: that it was made for
+this sign-in (`verify_identity`).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
 
 from leakcap.errors import require
-from leakcap.service.identity.fetching import fetch_document, require_issuer
+from leakcap.service.identity.fetching import fetch_document, post_form, require_address, require_issuer
 from leakcap.service.identity.keys import ALGORITHMS, Fetch, KeyCache
 from leakcap.service.identity.refusals import Refusal, Refused
-from leakcap.service.identity.unverified import unverified_claims, unverified_header
+from leakcap.service.identity.unverified import same_text, unverified_claims, unverified_header
 from leakcap.service.store.subjects import require_alias
 
-__all__ = ["OidcProvider"]
+__all__ = ["OidcProvider", "Post"]
+
+Post: TypeAlias = Callable[[str, Mapping[str, str], tuple[str, str] | None], Mapping[str, Any]]
+"""What brings the JSON object that a URL answers to a form, or raises `FetchFailed`."""
 
 _LEEWAY = 60.0
 _TYPES = {"at+jwt", "application/at+jwt", "jwt"}
@@ -45,8 +53,9 @@ _PUBLIC = ("device_authorization_endpoint", "token_endpoint")
 class OidcProvider:
     """A provider whose access tokens are believed, under an alias of the curator's own.
 
-    `audience` is what its tokens for the curator name; `client_id` is how the curator's clients ask for them.
-    Raises `InvalidParameter` for values that would let in more than was meant.
+    `audience` is what its tokens for the curator name; `client_id` is how the curator's clients ask for them,
+    and `console_client_id`, with its `console_secret` where it has one, how the console does. Raises
+    `InvalidParameter` for values that would let in more than was meant.
     """
 
     alias: str
@@ -56,6 +65,9 @@ class OidcProvider:
     algorithms: tuple[str, ...] = ("RS256", "ES256")
     fetch: Fetch = field(default=fetch_document, repr=False, compare=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    console_client_id: str = ""
+    console_secret: str = field(default="", repr=False)
+    post: Post = field(default=post_form, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_alias(self.alias)
@@ -66,9 +78,10 @@ class OidcProvider:
         for name in ("audience", "client_id"):
             value = getattr(self, name)
             require(isinstance(value, str) and value != "", name, "OidcProvider", "be text", value)
-        apart = self.audience != self.client_id
         remedy = "Tokens for the client are ID tokens; register the curator as an API of its own."
-        require(apart, "audience", "OidcProvider", "not be the `client_id`", self.audience, remedy)
+        for name in ("client_id", "console_client_id"):
+            apart = self.audience != getattr(self, name)
+            require(apart, "audience", "OidcProvider", f"not be the `{name}`", self.audience, remedy)
         object.__setattr__(self, "algorithms", tuple(self.algorithms))
         known = bool(self.algorithms) and set(self.algorithms) <= set(ALGORITHMS)
         rule = f"be some of {', '.join(ALGORITHMS)}"
@@ -78,6 +91,39 @@ class OidcProvider:
     def verify(self, text: str, now: datetime) -> str:
         """The verified `sub` of an access token. Raises `Refused` with the kind of the reason."""
         header, claims = unverified_header(text), unverified_claims(text)
+        self._check_signature(text, header)
+        return self._checked_claims(claims, now)
+
+    def verify_identity(self, text: str, now: datetime, *, nonce: str, access_token: str) -> str:
+        """The verified `sub` of an ID token that was made for the console's sign-in with this nonce, beside
+        this access token. Raises `Refused`."""
+        header, claims = {"typ": "JWT", **unverified_header(text)}, unverified_claims(text)
+        if str(header["typ"]).lower() != "jwt":
+            raise Refused(Refusal.TYPE)
+        algorithm = self._check_signature(text, header)
+        if claims.get("iss") != self.issuer:
+            raise Refused(Refusal.ISSUER)
+        audience = claims.get("aud")
+        if audience not in (self.console_client_id, [self.console_client_id]):
+            raise Refused(Refusal.AUDIENCE)
+        if claims.get("azp", self.console_client_id) != self.console_client_id:
+            raise Refused(Refusal.AUDIENCE)
+        if not same_text(claims.get("nonce"), nonce):
+            raise Refused(Refusal.NONCE)
+        if "at_hash" in claims and not same_text(claims["at_hash"], _half_hash(access_token, algorithm)):
+            raise Refused(Refusal.NONCE)
+        return _current_sub(claims, now)
+
+    def endpoint(self, name: str) -> str:
+        """The address that the issuer's document has under this name. Raises `FetchFailed`."""
+        return require_address(self.described().get(name), self.issuer)
+
+    def described(self) -> Mapping[str, Any]:
+        """What the issuer says of itself; empty where it could not be asked."""
+        return self._cache().document()
+
+    def _check_signature(self, text: str, header: Mapping[str, Any]) -> str:
+        """The algorithm under which the issuer signed this. Raises `Refused`."""
         algorithm = self._checked_header(header)
         kid = header.get("kid")
         if kid is not None and not isinstance(kid, str):
@@ -87,11 +133,11 @@ class OidcProvider:
             jws.deserialize_compact(text.encode(), key, registry=_OneAlgorithm(algorithm))
         except (JoseError, ValueError, TypeError):
             raise Refused(Refusal.SIGNATURE) from None
-        return self._checked_claims(claims, now)
+        return algorithm
 
     def public(self) -> Mapping[str, str]:
         """What a client has to know to sign in here; the endpoints only where the issuer could be asked."""
-        document = self._cache().document()
+        document = self.described()
         found = {name: document[name] for name in _PUBLIC if isinstance(document.get(name), str)}
         return {
             "alias": self.alias,
@@ -124,18 +170,7 @@ class OidcProvider:
             raise Refused(Refusal.AUDIENCE)
         if "cnf" in claims or "at_hash" in claims or claims.get("typ", "Bearer") != "Bearer":
             raise Refused(Refusal.TYPE)
-        moment = now.timestamp()
-        if moment >= _seconds(claims.get("exp")) + _LEEWAY:
-            raise Refused(Refusal.EXPIRED)
-        begins = [_seconds(claims[name]) for name in ("nbf", "iat") if name in claims]
-        if not begins:
-            raise Refused(Refusal.CLAIMS)
-        if moment < max(begins) - _LEEWAY:
-            raise Refused(Refusal.EARLY)
-        sub = claims.get("sub")
-        if not isinstance(sub, str):
-            raise Refused(Refusal.SUBJECT)
-        return sub
+        return _current_sub(claims, now)
 
 
 class _OneAlgorithm(jws.JWSRegistry):
@@ -152,6 +187,29 @@ class _OneAlgorithm(jws.JWSRegistry):
         if name != self._only:
             raise UnsupportedAlgorithmError("not the chosen one")
         return self.algorithms[name]
+
+
+def _current_sub(claims: Mapping[str, Any], now: datetime) -> str:
+    """The subject of claims whose time has come and not passed. Raises `Refused`."""
+    moment = now.timestamp()
+    if moment >= _seconds(claims.get("exp")) + _LEEWAY:
+        raise Refused(Refusal.EXPIRED)
+    begins = [_seconds(claims[name]) for name in ("nbf", "iat") if name in claims]
+    if not begins:
+        raise Refused(Refusal.CLAIMS)
+    if moment < max(begins) - _LEEWAY:
+        raise Refused(Refusal.EARLY)
+    sub = claims.get("sub")
+    if not isinstance(sub, str):
+        raise Refused(Refusal.SUBJECT)
+    return sub
+
+
+def _half_hash(text: str, algorithm: str) -> str:
+    """The `at_hash` of an access token: half of its hash, of the length that the algorithm has."""
+    bits = algorithm[2:] if algorithm[2:] in ("256", "384") else "512"
+    digest = hashlib.new(f"sha{bits}", text.encode()).digest()
+    return base64.urlsafe_b64encode(digest[: len(digest) // 2]).decode().rstrip("=")
 
 
 def _seconds(value: object) -> float:

@@ -27,6 +27,10 @@ class Refusal(StrEnum):
     CLAIMS = "claims"
     SUBJECT = "subject"
     REMOVED = "removed person"
+    STATE = "not the sign-in that this browser began"
+    CODE = "the provider gave no tokens for the code"
+    NONCE = "an ID token of another sign-in"
+    PROVIDER = "session of a provider that is no longer trusted"
 
 
 class Refused(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 import re
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 
 from leakcap.service.identity.refusals import Refusal, Refused
 
-__all__ = ["unverified_claims", "unverified_header", "unverified_issuer"]
+__all__ = ["same_text", "unverified_claims", "unverified_header", "unverified_issuer"]
 
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 
@@ -35,6 +36,15 @@ def unverified_issuer(text: str) -> str:
     if not isinstance(issuer, str):
         raise Refused(Refusal.CLAIMS)
     return issuer
+
+
+def same_text(given: object, wanted: str) -> bool:
+    """Whether what was given is this text, compared in constant time.
+
+    >>> same_text("a", "a"), same_text("b", "a"), same_text(None, "a")
+    (True, False, False)
+    """
+    return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
 def _part(text: str, number: int) -> Mapping[str, Any]:

@@ -25,6 +25,10 @@ def _mistakes(configuration: Configuration, file: Path) -> Iterator[str]:
     yield from _open_secrets(configuration, file)
     yield from _shared_ledgers(configuration)
     yield from _policies(configuration)
+    for alias, one in configuration.identity.items():
+        secret = one.console_secret
+        if secret and not Path(secret).is_file():
+            yield f"`identity.{alias}.console_secret` of `{file.name}` must be a file. Got `{secret}`."
     if configuration.tls is not None:
         for name, path in (("certificate", configuration.tls.certificate), ("key", configuration.tls.key)):
             if not Path(path).is_file():
@@ -42,6 +46,11 @@ def _open_secrets(configuration: Configuration, file: Path) -> Iterator[str]:
     ]
     if configuration.tls is not None:
         files.append((Path(configuration.tls.key), "is the certificate's key"))
+    files += [
+        (Path(one.console_secret), "is a client's secret")
+        for one in configuration.identity.values()
+        if one.console_secret
+    ]
     for path, what in files:
         if path is not None and path.exists():
             yield from _open(path, what)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from leakcap.service.configuration import Configuration
 from leakcap.service.identity.oidc import OidcProvider
 from leakcap.service.identity.providers import Providers
@@ -18,6 +20,8 @@ def providers_of(configuration: Configuration) -> Providers:
             audience=one.audience,
             client_id=one.client_id,
             algorithms=tuple(one.algorithms),
+            console_client_id=one.console_client_id,
+            console_secret=Path(one.console_secret).read_text().strip() if one.console_secret else "",
         )
         for alias, one in configuration.identity.items()
     )

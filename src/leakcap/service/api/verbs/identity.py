@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -9,11 +10,22 @@ from leakcap.service.api.bodies import NewTokenBody, SignInBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_token
 from leakcap.service.authorization import Action, datasets_of, roles_on
-from leakcap.service.identity.authenticate import sign_in
+from leakcap.service.identity.authenticate import sign_in, sign_in_by_code
+from leakcap.service.identity.code_flow import CodeFlow, Proof
 from leakcap.service.identity.principal import Principal, Unauthenticated
+from leakcap.service.store.errors import NotFound
 from leakcap.service.store.tokens import Issued
 
-__all__ = ["begin_session", "end_session", "issue_token", "list_tokens", "revoke_token", "tell_of_oneself"]
+__all__ = [
+    "begin_session",
+    "begin_session_by_code",
+    "code_flow",
+    "end_session",
+    "issue_token",
+    "list_tokens",
+    "revoke_token",
+    "tell_of_oneself",
+]
 
 
 def begin_session(curator: Curator, given: SignInBody, address: str | None) -> Issued:
@@ -21,6 +33,21 @@ def begin_session(curator: Curator, given: SignInBody, address: str | None) -> I
     if not curator.configuration.local_accounts:
         raise Unauthenticated
     return sign_in(given.name, given.password, address, curator.store)
+
+
+def code_flow(curator: Curator, alias: str) -> CodeFlow:
+    """How people sign in at this provider from the console. Raises `NotFound` where they do not."""
+    for one in curator.providers:
+        if one.alias == alias and one.console_client_id:
+            return CodeFlow(one, f"{curator.configuration.origin}/sign-in/{alias}/callback")
+    raise NotFound("Nobody signs in there. Choose another way to sign in.")
+
+
+def begin_session_by_code(
+    curator: Curator, flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: Proof | None
+) -> Issued:
+    """A session of whom the provider verified, for twelve hours. Raises `Unauthenticated` and `Forbidden`."""
+    return sign_in_by_code(flow, answer, proof, curator.store)
 
 
 def end_session(curator: Curator, principal: Principal, text: str) -> None:

@@ -1,0 +1,137 @@
+"""Signing in at an OpenID provider from the console: the authorization code with PKCE, state and nonce.
+
+    flow.address(proof)                     where the browser is sent
+    flow.subject(answer, proof, now)        whom the provider verified, from what the browser brings back
+
+Everything that ties what comes back to what was begun is made of one secret, `Proof.secret`, which the
+browser keeps and nobody else learns: the state that the provider returns, the nonce within the ID token, and
+the verifier of the code (RFC 7636). The provider's alias, the time and where to go on are made part of the
+state, so that none can be exchanged for another one. What is believed in the end is the access token, as
+under `/v1`; the ID token has to be of this sign-in and to name the same person, so that nobody is two
+analysts.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import quote, urlencode
+
+from leakcap.service.identity.fetching import FetchFailed
+from leakcap.service.identity.oidc import OidcProvider
+from leakcap.service.identity.refusals import Refusal, Refused
+from leakcap.service.identity.unverified import same_text
+
+__all__ = ["CodeFlow", "Proof"]
+
+_LONGEST = 600.0
+_MOST = 4096
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a browser keeps of a sign-in that it began: a secret, the provider, when, and where to go on.
+
+    >>> begun = Proof("s", "uni", 0, "/queue")
+    >>> len({begun.state, begun.nonce, begun.verifier, Proof("s", "other", 0, "/queue").state})
+    4
+    """
+
+    secret: str = field(repr=False)
+    alias: str
+    begun: int
+    to: str
+
+    @property
+    def state(self) -> str:
+        """What the provider returns untouched."""
+        return self._made("state", self.alias, str(self.begun), self.to)
+
+    @property
+    def nonce(self) -> str:
+        """What the ID token has to repeat."""
+        return self._made("nonce")
+
+    @property
+    def verifier(self) -> str:
+        """What proves that the code is redeemed by whoever began."""
+        return self._made("verifier")
+
+    def _made(self, *told: str) -> str:
+        text = "".join(f"{len(part)}:{part}" for part in told)
+        digest = hmac.new(self.secret.encode(), text.encode("utf-8", "replace"), "sha256").digest()
+        return _plain(digest)
+
+
+@dataclass(frozen=True)
+class CodeFlow:
+    """Signing in at one provider; `redirect` is the one address to which it sends browsers back."""
+
+    provider: OidcProvider
+    redirect: str
+
+    def address(self, proof: Proof) -> str:
+        """The provider's page for this sign-in. Raises `FetchFailed` where the provider cannot be asked."""
+        provider = self.provider
+        found = provider.endpoint("authorization_endpoint")
+        asked = {
+            "response_type": "code",
+            "client_id": provider.console_client_id,
+            "redirect_uri": self.redirect,
+            "scope": "openid",
+            "audience": provider.audience,
+            "state": proof.state,
+            "nonce": proof.nonce,
+            "code_challenge": _plain(hashlib.sha256(proof.verifier.encode()).digest()),
+            "code_challenge_method": "S256",
+        }
+        return f"{found}{'&' if '?' in found else '?'}{urlencode(asked)}"
+
+    def subject(self, answer: Iterable[tuple[str, str]], proof: Proof, now: datetime) -> str:
+        """The verified `sub` of who comes back with these parameters. Raises `Refused`."""
+        code = self._checked(tuple(answer), proof, now)
+        provider = self.provider
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self.redirect,
+            "code_verifier": proof.verifier,
+        }
+        client, secret = provider.console_client_id, provider.console_secret
+        if not secret:
+            form["client_id"] = client
+        try:
+            account = (quote(client, ""), quote(secret, "")) if secret else None
+            told = provider.post(provider.endpoint("token_endpoint"), form, account)
+        except FetchFailed:
+            raise Refused(Refusal.CODE) from None
+        access, identity = told.get("access_token"), told.get("id_token")
+        if not isinstance(access, str) or not isinstance(identity, str):
+            raise Refused(Refusal.CODE)
+        sub = provider.verify(access, now)
+        if provider.verify_identity(identity, now, nonce=proof.nonce, access_token=access) != sub:
+            raise Refused(Refusal.SUBJECT)
+        return sub
+
+    def _checked(self, answer: tuple[tuple[str, str], ...], proof: Proof, now: datetime) -> str:
+        """The code, if this is the answer to what was begun; nothing is asked of anybody before."""
+        given = dict(answer)
+        if len(given) != len(answer) or not same_text(given.get("state"), proof.state):
+            raise Refused(Refusal.STATE)
+        if proof.alias != self.provider.alias or not 0 <= now.timestamp() - proof.begun <= _LONGEST:
+            raise Refused(Refusal.STATE)
+        promised = self.provider.described().get("authorization_response_iss_parameter_supported") is True
+        if ("iss" in given or promised) and given.get("iss") != self.provider.issuer:
+            raise Refused(Refusal.ISSUER)
+        code = given.get("code", "")
+        if "error" in given or not 0 < len(code) <= _MOST:
+            raise Refused(Refusal.CODE)
+        return code
+
+
+def _plain(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
