@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "synthesizers"))
-from tables import TABLES, written
+from three_tables import TABLES, written
 
 ROOT = Path(__file__).parent.parent / "build" / "peers-release"
 PEERS = ("dpmm", "opendp-synthesis", "aim")

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from job import Codes, main
-
-from progress import follow
+from spent_rho import follow
 
 
 def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:

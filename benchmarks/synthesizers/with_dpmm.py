@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from dpmm.models.aim import AIMGM
 from job import Codes, main
-
-from progress import follow
+from spent_rho import follow
 
 
 def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:

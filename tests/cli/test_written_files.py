@@ -255,8 +255,10 @@ def test_the_files_of_a_commands_example_stay(name: str, tmp_path: Path) -> None
     )
     words = example(name)
     writes = paths(COMMANDS[name])
-    option = next(f"--{one}" for one in ("output", "report", "csv", "checkpoint") if one in writes)
-    ending = {"--csv": ".csv", "--checkpoint": ".json"}.get(option, ".html")
+    option = next(
+        f"--{one}" for one in ("output", "report", "csv", "checkpoint", "certificate") if one in writes
+    )
+    ending = {"--csv": ".csv", "--checkpoint": ".json", "--certificate": ".json"}.get(option, ".html")
     ending = ".csv" if name == "synthesize" else ending
     if option in words:
         words = words[: words.index(option)] + words[words.index(option) + 2 :]

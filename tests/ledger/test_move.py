@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 
 from leakcap.errors import LedgerError
-from leakcap.ledger import Caps, Charge, Ledger, Request, Slot, SlotPlan, Spend, succession
+from leakcap.ledger import (
+    Caps,
+    Charge,
+    Ledger,
+    OutsideSpend,
+    OutsideSpends,
+    Request,
+    Slot,
+    SlotPlan,
+    Spend,
+    outside_event,
+    succession,
+)
 from leakcap.ledger.custody import backup, move, restore
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.requests import Asked
@@ -93,6 +105,8 @@ def test_whoever_has_the_source_open_does_nothing_more_there(rooms: Any) -> None
     charge = Charge("well", "well", Spend(0.1), analyst="ann")
     asked = Asked(Request.of("ann", "1", "well"), (charge,))
     stream = Charge("months", "months", Spend(0.1), "ann", {"stream_steps": 3})
+    noise = OutsideSpend("digits", outside_event([(1.1, 0.01, 200)]), delta=1e-6)
+    elsewhere = OutsideSpends([noise], "add-remove-one")
     doings: dict[str, Callable[[], object]] = {
         "check": lambda: ledger.check([charge]),
         "reserve": lambda: ledger.reserve([charge]),
@@ -110,6 +124,9 @@ def test_whoever_has_the_source_open_does_nothing_more_there(rooms: Any) -> None
         "revise": lambda: ledger.revise({1: 2}, reason="wrong"),
         "withdraw": lambda: ledger.withdraw([1], reason="wrong"),
         "plan": lambda: ledger.plan(SlotPlan("year", [Slot("monthly", 12, epsilon=0.2)], delta=1e-6)),
+        "declared": ledger.declared,
+        "charges_of": lambda: ledger.charges_of(elsewhere),
+        "spend": lambda: ledger.spend(elsewhere),
         "require_owner": lambda: ledger.require_owner(dataset="patients", policy=POLICY, caps=CAPS),
     }
     more = set(dir(Ledger)) - set(dir(LedgerReader))

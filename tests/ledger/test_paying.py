@@ -132,4 +132,5 @@ def test_nothing_else_in_the_package_reserves() -> None:
 
     assert calls("entries = table.ledger.reserve(charges)") == 1
     files = [path for path in SOURCE.rglob("*.py") if may(text := path.read_text()) and calls(text)]
-    assert [path.relative_to(SOURCE).as_posix() for path in files] == ["ledger/paying.py"]
+    # `Ledger.spend` charges what other software has released: there is no noise to draw after the commit.
+    assert [path.relative_to(SOURCE).as_posix() for path in files] == ["ledger/ledger.py", "ledger/paying.py"]

@@ -163,7 +163,7 @@ def test_a_thousand_descents_are_verified_as_quickly_as_others() -> None:
         (
             '{"name":"PoissonSampledDpEvent","sampling_probability":"1/2","event":'
             '{"name":"ZCDpEvent","rho":"1"}}',
-            "`event` of `PoissonSampledDpEvent` must be steps of Gaussian noise",
+            "`event` of `PoissonSampledDpEvent` is `ZCDpEvent`, whose samples have no loss",
         ),
         (
             '{"name":"ReplacedDpEvent","event":{"name":"ReplacedDpEvent","event":'

@@ -23,7 +23,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.service.api.curator import Curator
 from leakcap.service.configuration import load_configuration
 from leakcap.service.identity import Bearer, OidcProvider, Providers, Unauthenticated, authenticate
-from leakcap.service.identity.code_flow import Proof
+from leakcap.service.identity.code_flow import BegunSignIn
 from leakcap.service.identity.fetching import FetchFailed
 from leakcap.service.running.checking import require_fit
 from leakcap.service.running.providers import providers_of
@@ -148,7 +148,7 @@ def test_whom_the_provider_verifies_is_signed_in(curator: Curator, providers: di
     assert (asked["client_id"], asked["audience"], asked["scope"]) == ("console-uni", "curator", "openid")
     kept = browser.web.cookies[BEGUN]
     secret, alias, moment, _ = kept.split(":")
-    verifier = Proof(secret, alias, int(moment), "/answers").verifier
+    verifier = BegunSignIn(secret, alias, int(moment), "/answers").verifier
     assert 43 <= len(verifier) <= 128
     assert verifier not in address
     assert secret not in address

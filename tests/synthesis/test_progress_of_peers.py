@@ -18,7 +18,7 @@ def test_what_rounds_spend_is_said_before_each(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS / "synthesizers"))
-    progress = importlib.import_module("progress")
+    progress = importlib.import_module("spent_rho")
     asked: list[Any] = []
 
     def choose(*words: object) -> str:

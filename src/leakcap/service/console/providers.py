@@ -11,7 +11,7 @@ from leakcap.service.api.verbs import identity as verbs
 from leakcap.service.console.entering import address_within, entrance
 from leakcap.service.console.session import drop_proof, keep_cookie, keep_proof, proof_of
 from leakcap.service.console.visiting import console_of
-from leakcap.service.identity.code_flow import Proof
+from leakcap.service.identity.code_flow import BegunSignIn
 from leakcap.service.identity.fetching import FetchFailed
 from leakcap.service.identity.principal import Unauthenticated
 from leakcap.service.store.errors import Forbidden
@@ -31,7 +31,7 @@ def depart_page(request: Request, alias: str) -> Response:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return RedirectResponse("/sign-in", 303)
     begun = int(console.curator.store.clock().timestamp())
-    proof = Proof(secrets.token_urlsafe(32), alias, begun, to)
+    proof = BegunSignIn(secrets.token_urlsafe(32), alias, begun, to)
     try:
         answer = RedirectResponse(flow.address(proof), 303)
     except FetchFailed:

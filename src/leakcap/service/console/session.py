@@ -6,9 +6,8 @@ session's secret, so that any worker knows it again and nobody else can make it:
 - the form's token says that a page of this session made the form;
 - the seal of a promise says that this question was previewed, under this policy and this idempotency key.
 
-A second cookie is there while somebody signs in at a provider, for ten minutes at most: the `Proof` of what
-this browser began. It comes along when the provider sends the browser back (`SameSite=Lax`), and opens
-nothing.
+A second cookie is there while somebody signs in at a provider, for ten minutes at most: the `BegunSignIn`
+of this browser. It comes along when the provider sends the browser back (`SameSite=Lax`), and opens nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leakcap.service.configuration import Configuration
-from leakcap.service.identity.code_flow import Proof
+from leakcap.service.identity.code_flow import BegunSignIn
 
 __all__ = [
     "cookie_name",
@@ -80,7 +79,7 @@ def drop_cookie(response: Response, configuration: Configuration) -> None:
     )
 
 
-def keep_proof(response: Response, configuration: Configuration, proof: Proof) -> None:
+def keep_proof(response: Response, configuration: Configuration, proof: BegunSignIn) -> None:
     """Have the browser keep what ties the provider's answer to it."""
     fields = (proof.secret, proof.alias, str(proof.begun), quote(proof.to, ""))
     response.set_cookie(
@@ -94,13 +93,13 @@ def keep_proof(response: Response, configuration: Configuration, proof: Proof) -
     )
 
 
-def proof_of(request: Request, configuration: Configuration) -> Proof | None:
+def proof_of(request: Request, configuration: Configuration) -> BegunSignIn | None:
     """What this browser began at a provider; None where it began nothing."""
     found = _PROOF.fullmatch(request.cookies.get(_proof_name(configuration), ""))
     if found is None:
         return None
     secret, alias, begun, to = found.groups()
-    return Proof(secret, alias, int(begun), unquote(to))
+    return BegunSignIn(secret, alias, int(begun), unquote(to))
 
 
 def drop_proof(response: Response, configuration: Configuration) -> None:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import NoReturn, TypeAlias
 
 from leakcap.errors import InvalidParameter
-from leakcap.service.identity.code_flow import CodeFlow, Proof
+from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.identity.providers import Providers
 from leakcap.service.identity.refusals import Refusal, Refused
@@ -89,7 +89,7 @@ def sign_in(name: str, password: str, address: str | None, store: Store) -> Issu
 
 
 def sign_in_by_code(
-    flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: Proof | None, store: Store
+    flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: BegunSignIn | None, store: Store
 ) -> Issued:
     """A session of whom the provider verified, who comes back with these parameters to what they began.
 

@@ -3,7 +3,7 @@
     flow.address(proof)                     where the browser is sent
     flow.subject(answer, proof, now)        whom the provider verified, from what the browser brings back
 
-Everything that ties what comes back to what was begun is made of one secret, `Proof.secret`, which the
+Everything that ties what comes back to what was begun is made of one secret, `BegunSignIn.secret`, which the
 browser keeps and nobody else learns: the state that the provider returns, the nonce within the ID token, and
 the verifier of the code (RFC 7636). The provider's alias, the time and where to go on are made part of the
 state, so that none can be exchanged for another one. What is believed in the end is the access token, as
@@ -26,18 +26,18 @@ from leakcap.service.identity.oidc import OidcProvider
 from leakcap.service.identity.refusals import Refusal, Refused
 from leakcap.service.identity.unverified import same_text
 
-__all__ = ["CodeFlow", "Proof"]
+__all__ = ["BegunSignIn", "CodeFlow"]
 
 _LONGEST = 600.0
 _MOST = 4096
 
 
 @dataclass(frozen=True)
-class Proof:
+class BegunSignIn:
     """What a browser keeps of a sign-in that it began: a secret, the provider, when, and where to go on.
 
-    >>> begun = Proof("s", "uni", 0, "/queue")
-    >>> len({begun.state, begun.nonce, begun.verifier, Proof("s", "other", 0, "/queue").state})
+    >>> begun = BegunSignIn("s", "uni", 0, "/queue")
+    >>> len({begun.state, begun.nonce, begun.verifier, BegunSignIn("s", "other", 0, "/queue").state})
     4
     """
 
@@ -74,7 +74,7 @@ class CodeFlow:
     provider: OidcProvider
     redirect: str
 
-    def address(self, proof: Proof) -> str:
+    def address(self, proof: BegunSignIn) -> str:
         """The provider's page for this sign-in. Raises `FetchFailed` where the provider cannot be asked."""
         provider = self.provider
         found = provider.endpoint("authorization_endpoint")
@@ -91,7 +91,7 @@ class CodeFlow:
         }
         return f"{found}{'&' if '?' in found else '?'}{urlencode(asked)}"
 
-    def subject(self, answer: Iterable[tuple[str, str]], proof: Proof, now: datetime) -> str:
+    def subject(self, answer: Iterable[tuple[str, str]], proof: BegunSignIn, now: datetime) -> str:
         """The verified `sub` of who comes back with these parameters. Raises `Refused`."""
         code = self._checked(tuple(answer), proof, now)
         provider = self.provider
@@ -117,7 +117,7 @@ class CodeFlow:
             raise Refused(Refusal.SUBJECT)
         return sub
 
-    def _checked(self, answer: tuple[tuple[str, str], ...], proof: Proof, now: datetime) -> str:
+    def _checked(self, answer: tuple[tuple[str, str], ...], proof: BegunSignIn, now: datetime) -> str:
         """The code, if this is the answer to what was begun; nothing is asked of anybody before."""
         given = dict(answer)
         if len(given) != len(answer) or not same_text(given.get("state"), proof.state):

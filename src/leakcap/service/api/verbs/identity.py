@@ -11,7 +11,7 @@ from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_token
 from leakcap.service.authorization import Action, datasets_of, roles_on
 from leakcap.service.identity.authenticate import sign_in, sign_in_by_code
-from leakcap.service.identity.code_flow import CodeFlow, Proof
+from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.store.errors import NotFound
 from leakcap.service.store.tokens import Issued
@@ -44,7 +44,7 @@ def code_flow(curator: Curator, alias: str) -> CodeFlow:
 
 
 def begin_session_by_code(
-    curator: Curator, flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: Proof | None
+    curator: Curator, flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: BegunSignIn | None
 ) -> Issued:
     """A session of whom the provider verified, for twelve hours. Raises `Unauthenticated` and `Forbidden`."""
     return sign_in_by_code(flow, answer, proof, curator.store)
