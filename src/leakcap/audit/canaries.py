@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.audit.pilot import GuessedCanaries, guessed_canaries, read_canaries
-from leakcap.audit.right_guesses import approximate_reverse, too_many_right
+from leakcap.audit.right_guesses import approximate_reverse
 from leakcap.audit.tails import binomial_tail, log_odds_lower, logistic, masses_below
 from leakcap.audit.value import Verdict
 from leakcap.bound import Bound
@@ -137,13 +137,7 @@ def _least_epsilon(found: GuessedCanaries, delta: float, level: float, width: fl
     def beyond(epsilon: float) -> bool:
         if excess(epsilon) < 0.0:
             return True
-        return delta > 0.0 and too_many_right(
-            approximate_reverse(epsilon, delta),
-            canaries=found.canaries,
-            guesses=found.guesses,
-            right=found.right,
-            level=level,
-        )
+        return delta > 0.0 and found.refute(approximate_reverse(epsilon, delta), level)
 
     if not beyond(0.0):
         return 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leakcap.audit.pilot import GuessedCanaries, guessed_canaries, read_canaries
-from leakcap.audit.right_guesses import gaussian_reverse, too_many_right
+from leakcap.audit.right_guesses import gaussian_reverse
 from leakcap.audit.value import Verdict
 from leakcap.bound import Bound
 from leakcap.definition import ApproxDP, GaussianDP, convert
@@ -113,13 +113,7 @@ def _least_mu(found: GuessedCanaries, level: float, width: float = 1e-7) -> floa
     """The largest μ that so many right guesses refute; zero if none."""
 
     def refuted(mu: float) -> bool:
-        return too_many_right(
-            gaussian_reverse(mu),
-            canaries=found.canaries,
-            guesses=found.guesses,
-            right=found.right,
-            level=level,
-        )
+        return found.refute(gaussian_reverse(mu), level)
 
     if not refuted(0.0):
         return 0.0

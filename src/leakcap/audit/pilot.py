@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leakcap.audit.right_guesses import Reverse, too_many_right
 from leakcap.errors import InvalidParameter, require
 from leakcap.numeric.logspace import Floats
 
@@ -52,6 +53,12 @@ class GuessedCanaries:
     canaries: int
     guesses: int
     right: int
+
+    def refute(self, reverse: Reverse, level: float) -> bool:
+        """Whether so many right guesses refute, at this level, a trade-off curve; by its `reverse`."""
+        return too_many_right(
+            reverse, canaries=self.canaries, guesses=self.guesses, right=self.right, level=level
+        )
 
 
 def read_canaries(scores: object, included: object, owner: str) -> CanaryScores:

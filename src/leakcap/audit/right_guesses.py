@@ -22,7 +22,7 @@ from statistics import NormalDist
 
 from leakcap.errors import require
 
-__all__ = ["approximate_reverse", "gaussian_reverse", "too_many_right"]
+__all__ = ["Reverse", "approximate_reverse", "gaussian_reverse", "too_many_right"]
 
 Reverse = Callable[[float], float]
 """g: the least mass under one world of an event that has mass y under the other."""
