@@ -15,7 +15,7 @@ SOURCE = Path(leakcap.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("arrays", "credentials", "lazily"),
     ("errors",),
-    ("apart", "cards", "numeric", "plain", "progress", "uncollected"),
+    ("apart", "cards", "keyed", "numeric", "plain", "progress", "uncollected"),
     ("sampling",),
     ("certificate",),
     ("bound",),

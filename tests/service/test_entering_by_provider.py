@@ -402,6 +402,25 @@ def test_the_provider_is_asked_thirty_times_a_minute_by_one_address(
     assert len(providers["uni"].redeemed) == 30
 
 
+def test_what_any_page_can_send_here_shuts_nobody_out(
+    curator: Curator, providers: dict[str, Scripted]
+) -> None:
+    """Without a cookie, with another's state, or late: the provider is not asked, and it does not count."""
+    other = Browser(curator)
+    honest = providers["uni"].sign_in(begun(other), "8f14e45f")
+    for told in ({"code": "x", "state": "y"}, honest, "code=x&code=y"):
+        for _ in range(20):
+            refused(back(Browser(curator), told), Browser(curator))
+    mistaken = Browser(curator)
+    providers["uni"].sign_in(begun(mistaken), "8f14e45f")
+    kept = dict(mistaken.web.cookies)
+    for _ in range(20):
+        mistaken.web.cookies.update(kept)
+        refused(back(mistaken, honest), mistaken)
+    assert providers["uni"].redeemed == []
+    assert back(other, honest).status_code == 200
+
+
 def test_a_provider_that_is_not_there_is_said_to_be(curator: Curator, providers: dict[str, Scripted]) -> None:
     providers["uni"].fails = True
     assert Browser(curator).get("/sign-in/uni").status_code == 503

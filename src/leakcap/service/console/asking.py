@@ -16,6 +16,7 @@ from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
 from leakcap.errors import InvalidQuery, LeakcapError
+from leakcap.keyed import same_text
 from leakcap.policy import load_policy
 from leakcap.release.statistics import statistics
 from leakcap.report.records.previews import PreviewRecord
@@ -24,7 +25,7 @@ from leakcap.service.api.verbs import datasets as verbs
 from leakcap.service.authorization import Action, permitted
 from leakcap.service.console.answering import answer_content, downloaded
 from leakcap.service.console.fields import Fields, body_of
-from leakcap.service.console.session import digest_of, same, seal
+from leakcap.service.console.session import digest_of, seal
 from leakcap.service.console.suggestions import sql_words
 from leakcap.service.console.visiting import Sent, Visit, Visitor
 from leakcap.service.store.jobs import Job
@@ -65,7 +66,7 @@ def release_form(sent: Sent, dataset: str) -> Response:
     sent.curator.allow(sent.principal, Action.RELEASE, dataset)
     policy = verbs.describe_dataset(sent.curator, sent.principal, dataset)["policy"]
     key, text = fields.get("key", ""), fields.get("asked", "")
-    if not same(fields.get("seal", ""), seal(sent.session, dataset, key, text, digest_of(policy))):
+    if not same_text(fields.get("seal", ""), seal(sent.session, dataset, key, text, digest_of(policy))):
         raise InvalidQuery(
             "This is not what was previewed in this session, or the policy changed since. Nothing was spent. "
             "Preview it again."

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from leakcap.service.api.verbs import identity as verbs
 from leakcap.service.console.entering import address_within, entrance
-from leakcap.service.console.session import drop_proof, keep_cookie, keep_proof, proof_of
+from leakcap.service.console.session import begun_of, drop_begun, keep_begun, keep_cookie
 from leakcap.service.console.visiting import console_of
 from leakcap.service.identity.code_flow import BegunSignIn
 from leakcap.service.identity.fetching import FetchFailed
@@ -30,14 +30,14 @@ def depart_page(request: Request, alias: str) -> Response:
     to = address_within(request.query_params.get("to", ""))
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return RedirectResponse("/sign-in", 303)
-    begun = int(console.curator.store.clock().timestamp())
-    proof = BegunSignIn(secrets.token_urlsafe(32), alias, begun, to)
+    since = int(console.curator.store.clock().timestamp())
+    begun = BegunSignIn(secrets.token_urlsafe(32), alias, since, to)
     try:
-        answer = RedirectResponse(flow.address(proof), 303)
+        answer = RedirectResponse(flow.address(begun), 303)
     except FetchFailed:
         wrong = "The provider cannot be reached. Try again in a moment."
         return entrance(console, {"to": to, "wrong": wrong}, 503)
-    keep_proof(answer, console.curator.configuration, proof)
+    keep_begun(answer, console.curator.configuration, begun)
     return answer
 
 
@@ -46,10 +46,13 @@ def arrive_page(request: Request, alias: str) -> Response:
     """Back from the provider: a new session, whatever this browser had before."""
     console = console_of(request)
     curator, configuration = console.curator, console.curator.configuration
-    flow, proof = verbs.code_flow(curator, alias), proof_of(request, configuration)
-    console.entrances.count("", request.client.host if request.client else "")
+    flow, begun = verbs.code_flow(curator, alias), begun_of(request, configuration)
+    answered = request.query_params.multi_items()
+    if begun is not None and flow.answers(answered, begun, curator.store.clock()):
+        # Only then is the provider asked. To count what any page can send here would shut out a whole office.
+        console.entrances.count("", request.client.host if request.client else "")
     try:
-        issued = verbs.begin_session_by_code(curator, flow, request.query_params.multi_items(), proof)
+        issued = verbs.begin_session_by_code(curator, flow, answered, begun)
     except Unauthenticated:
         answer = entrance(console, {"to": "", "wrong": _FAILED}, 401)
     except Forbidden as error:
@@ -57,7 +60,7 @@ def arrive_page(request: Request, alias: str) -> Response:
     else:
         # A page that goes on by itself: after a redirect from elsewhere browsers would keep the session's
         # cookie to themselves, which goes to pages that this site's own pages lead to (`SameSite=Strict`).
-        answer = console.page("arrived", {"to": address_within(proof.to if proof else "") or "/"})
+        answer = console.page("arrived", {"to": address_within(begun.to if begun else "") or "/"})
         keep_cookie(answer, configuration, issued.secret)
-    drop_proof(answer, configuration)
+    drop_begun(answer, configuration)
     return answer

@@ -13,36 +13,35 @@ of this browser. It comes along when the provider sends the browser back (`SameS
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from leakcap.keyed import keyed_digest
 from leakcap.service.configuration import Configuration
 from leakcap.service.identity.code_flow import BegunSignIn
 
 __all__ = [
+    "begun_of",
     "cookie_name",
     "digest_of",
+    "drop_begun",
     "drop_cookie",
-    "drop_proof",
     "form_token",
+    "keep_begun",
     "keep_cookie",
-    "keep_proof",
-    "proof_of",
-    "same",
     "seal",
     "session_of",
 ]
 
 _SECONDS = 12 * 60 * 60
 _SECONDS_TO_ENTER = 10 * 60
-_PROOF = re.compile(r"([A-Za-z0-9_-]{43}):([a-z0-9-]{1,32}):([0-9]{1,12}):([A-Za-z0-9_.~%-]{0,900})")
+_BEGUN = re.compile(r"([A-Za-z0-9_-]{43}):([a-z0-9-]{1,32}):([0-9]{1,12}):([A-Za-z0-9_.~%-]{0,900})")
 
 
 def cookie_name(configuration: Configuration) -> str:
@@ -57,60 +56,34 @@ def session_of(request: Request, configuration: Configuration) -> str:
 
 def keep_cookie(response: Response, configuration: Configuration, session: str) -> None:
     """Have the browser keep a session, and send it to the console's own pages alone."""
-    response.set_cookie(
-        cookie_name(configuration),
-        session,
-        max_age=_SECONDS,
-        path="/",
-        secure=_secure(configuration),
-        httponly=True,
-        samesite="strict",
-    )
+    sent = _sent(configuration, "strict")
+    response.set_cookie(cookie_name(configuration), session, max_age=_SECONDS, **sent)
 
 
 def drop_cookie(response: Response, configuration: Configuration) -> None:
     """Have the browser forget it."""
-    response.delete_cookie(
-        cookie_name(configuration),
-        path="/",
-        secure=_secure(configuration),
-        httponly=True,
-        samesite="strict",
-    )
+    response.delete_cookie(cookie_name(configuration), **_sent(configuration, "strict"))
 
 
-def keep_proof(response: Response, configuration: Configuration, proof: BegunSignIn) -> None:
+def keep_begun(response: Response, configuration: Configuration, begun: BegunSignIn) -> None:
     """Have the browser keep what ties the provider's answer to it."""
-    fields = (proof.secret, proof.alias, str(proof.begun), quote(proof.to, ""))
-    response.set_cookie(
-        _proof_name(configuration),
-        ":".join(fields),
-        max_age=_SECONDS_TO_ENTER,
-        path="/",
-        secure=_secure(configuration),
-        httponly=True,
-        samesite="lax",
-    )
+    fields = ":".join((begun.secret, begun.alias, str(begun.since), quote(begun.to, "")))
+    sent = _sent(configuration, "lax")
+    response.set_cookie(_name_of_begun(configuration), fields, max_age=_SECONDS_TO_ENTER, **sent)
 
 
-def proof_of(request: Request, configuration: Configuration) -> BegunSignIn | None:
+def begun_of(request: Request, configuration: Configuration) -> BegunSignIn | None:
     """What this browser began at a provider; None where it began nothing."""
-    found = _PROOF.fullmatch(request.cookies.get(_proof_name(configuration), ""))
+    found = _BEGUN.fullmatch(request.cookies.get(_name_of_begun(configuration), ""))
     if found is None:
         return None
-    secret, alias, begun, to = found.groups()
-    return BegunSignIn(secret, alias, int(begun), unquote(to))
+    secret, alias, since, to = found.groups()
+    return BegunSignIn(secret, alias, int(since), unquote(to))
 
 
-def drop_proof(response: Response, configuration: Configuration) -> None:
+def drop_begun(response: Response, configuration: Configuration) -> None:
     """Have the browser forget it: what was begun is answered once."""
-    response.delete_cookie(
-        _proof_name(configuration),
-        path="/",
-        secure=_secure(configuration),
-        httponly=True,
-        samesite="lax",
-    )
+    response.delete_cookie(_name_of_begun(configuration), **_sent(configuration, "lax"))
 
 
 def form_token(session: str) -> str:
@@ -123,11 +96,6 @@ def seal(session: str, *told: str) -> str:
     return _made(session, "promise", *told)
 
 
-def same(given: str, wanted: str) -> bool:
-    """Whether these are the same, compared in constant time."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
-
-
 def digest_of(content: Mapping[str, Any]) -> str:
     """A digest of a document, whatever the order of its fields.
 
@@ -137,13 +105,17 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _proof_name(configuration: Configuration) -> str:
+def _name_of_begun(configuration: Configuration) -> str:
     return f"{cookie_name(configuration)}-entering"
 
 
 def _made(session: str, *told: str) -> str:
-    text = "".join(f"{len(part)}:{part}" for part in told)
-    return hmac.new(session.encode(), text.encode("utf-8", "replace"), "sha256").hexdigest()
+    return keyed_digest(session.encode(), *told).hex()
+
+
+def _sent(configuration: Configuration, within: Literal["strict", "lax"]) -> dict[str, Any]:
+    """Where a browser sends a cookie, which no script reads."""
+    return {"path": "/", "secure": _secure(configuration), "httponly": True, "samesite": within}
 
 
 def _secure(configuration: Configuration) -> bool:

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from leakcap.keyed import same_text
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.rates import Rates
 from leakcap.service.console.drawing import PageDrawing
 from leakcap.service.console.fields import Fields, read_fields
 from leakcap.service.console.reach import pages_for
-from leakcap.service.console.session import form_token, same, session_of
+from leakcap.service.console.session import form_token, session_of
 from leakcap.service.identity.authenticate import SessionCookie
 from leakcap.service.identity.principal import Principal
 from leakcap.service.store.errors import Forbidden
@@ -96,7 +97,7 @@ def _visitor(request: Request) -> Visitor:
 
 def _sender(request: Request, fields: Form) -> Visitor:
     found = _visitor(request)
-    if not same(fields.get("form", ""), form_token(found.session)):
+    if not same_text(fields.get("form", ""), form_token(found.session)):
         raise Forbidden("This form is of another session. Nothing was done. Load its page again.")
     return Visitor(request, found.console, found.principal, found.session, fields)
 

@@ -2,7 +2,7 @@
 
     authenticate(Bearer(text) | SessionCookie(text), store, providers, now)
     sign_in(name, password, address, store)     a local account's session
-    sign_in_by_code(flow, answer, proof, store) a session of whom a provider verified
+    sign_in_by_code(flow, answer, begun, store) a session of whom a provider verified
 
 The reason of a refusal goes to the log, by kind alone: no name, no token, nothing of what was presented.
 """
@@ -89,7 +89,7 @@ def sign_in(name: str, password: str, address: str | None, store: Store) -> Issu
 
 
 def sign_in_by_code(
-    flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: BegunSignIn | None, store: Store
+    flow: CodeFlow, answer: Iterable[tuple[str, str]], begun: BegunSignIn | None, store: Store
 ) -> Issued:
     """A session of whom the provider verified, who comes back with these parameters to what they began.
 
@@ -97,9 +97,9 @@ def sign_in_by_code(
     nobody has added, who is told under which name to be.
     """
     try:
-        if proof is None:
+        if begun is None:
             raise Refused(Refusal.STATE)
-        sub = flow.subject(answer, proof, store.clock())
+        sub = flow.subject(answer, begun, store.clock())
         subject = provider_subject(flow.provider.alias, sub)
         person = store.people.find(subject)
         if person is not None and person.removed is not None:

@@ -1,7 +1,7 @@
 """Signing in at an OpenID provider from the console: the authorization code with PKCE, state and nonce.
 
-    flow.address(proof)                     where the browser is sent
-    flow.subject(answer, proof, now)        whom the provider verified, from what the browser brings back
+    flow.address(begun)                     where the browser is sent
+    flow.subject(answer, begun, now)        whom the provider verified, from what the browser brings back
 
 Everything that ties what comes back to what was begun is made of one secret, `BegunSignIn.secret`, which the
 browser keeps and nobody else learns: the state that the provider returns, the nonce within the ID token, and
@@ -13,18 +13,17 @@ analysts.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
+from leakcap.keyed import keyed_digest, same_text
 from leakcap.service.identity.fetching import FetchFailed
 from leakcap.service.identity.oidc import OidcProvider
 from leakcap.service.identity.refusals import Refusal, Refused
-from leakcap.service.identity.unverified import same_text
+from leakcap.service.identity.unverified import base64_text
 
 __all__ = ["BegunSignIn", "CodeFlow"]
 
@@ -43,13 +42,13 @@ class BegunSignIn:
 
     secret: str = field(repr=False)
     alias: str
-    begun: int
+    since: int
     to: str
 
     @property
     def state(self) -> str:
         """What the provider returns untouched."""
-        return self._made("state", self.alias, str(self.begun), self.to)
+        return self._made("state", self.alias, str(self.since), self.to)
 
     @property
     def nonce(self) -> str:
@@ -62,9 +61,7 @@ class BegunSignIn:
         return self._made("verifier")
 
     def _made(self, *told: str) -> str:
-        text = "".join(f"{len(part)}:{part}" for part in told)
-        digest = hmac.new(self.secret.encode(), text.encode("utf-8", "replace"), "sha256").digest()
-        return _plain(digest)
+        return base64_text(keyed_digest(self.secret.encode(), *told))
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class CodeFlow:
     provider: OidcProvider
     redirect: str
 
-    def address(self, proof: BegunSignIn) -> str:
+    def address(self, begun: BegunSignIn) -> str:
         """The provider's page for this sign-in. Raises `FetchFailed` where the provider cannot be asked."""
         provider = self.provider
         found = provider.endpoint("authorization_endpoint")
@@ -84,22 +81,22 @@ class CodeFlow:
             "redirect_uri": self.redirect,
             "scope": "openid",
             "audience": provider.audience,
-            "state": proof.state,
-            "nonce": proof.nonce,
-            "code_challenge": _plain(hashlib.sha256(proof.verifier.encode()).digest()),
+            "state": begun.state,
+            "nonce": begun.nonce,
+            "code_challenge": base64_text(hashlib.sha256(begun.verifier.encode()).digest()),
             "code_challenge_method": "S256",
         }
         return f"{found}{'&' if '?' in found else '?'}{urlencode(asked)}"
 
-    def subject(self, answer: Iterable[tuple[str, str]], proof: BegunSignIn, now: datetime) -> str:
+    def subject(self, answer: Iterable[tuple[str, str]], begun: BegunSignIn, now: datetime) -> str:
         """The verified `sub` of who comes back with these parameters. Raises `Refused`."""
-        code = self._checked(tuple(answer), proof, now)
+        code = self._checked(tuple(answer), begun, now)
         provider = self.provider
         form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self.redirect,
-            "code_verifier": proof.verifier,
+            "code_verifier": begun.verifier,
         }
         client, secret = provider.console_client_id, provider.console_secret
         if not secret:
@@ -113,16 +110,20 @@ class CodeFlow:
         if not isinstance(access, str) or not isinstance(identity, str):
             raise Refused(Refusal.CODE)
         sub = provider.verify(access, now)
-        if provider.verify_identity(identity, now, nonce=proof.nonce, access_token=access) != sub:
+        if provider.verify_identity(identity, now, nonce=begun.nonce, access_token=access) != sub:
             raise Refused(Refusal.SUBJECT)
         return sub
 
-    def _checked(self, answer: tuple[tuple[str, str], ...], proof: BegunSignIn, now: datetime) -> str:
+    def answers(self, answer: Sequence[tuple[str, str]], begun: BegunSignIn, now: datetime) -> bool:
+        """Whether these parameters come back to what was begun, in time; nobody is asked."""
+        given = dict(answer)
+        own = len(given) == len(answer) and same_text(given.get("state"), begun.state)
+        return own and begun.alias == self.provider.alias and 0 <= now.timestamp() - begun.since <= _LONGEST
+
+    def _checked(self, answer: tuple[tuple[str, str], ...], begun: BegunSignIn, now: datetime) -> str:
         """The code, if this is the answer to what was begun; nothing is asked of anybody before."""
         given = dict(answer)
-        if len(given) != len(answer) or not same_text(given.get("state"), proof.state):
-            raise Refused(Refusal.STATE)
-        if proof.alias != self.provider.alias or not 0 <= now.timestamp() - proof.begun <= _LONGEST:
+        if not self.answers(answer, begun, now):
             raise Refused(Refusal.STATE)
         promised = self.provider.described().get("authorization_response_iss_parameter_supported") is True
         if ("iss" in given or promised) and given.get("iss") != self.provider.issuer:
@@ -131,7 +132,3 @@ class CodeFlow:
         if "error" in given or not 0 < len(code) <= _MOST:
             raise Refused(Refusal.CODE)
         return code
-
-
-def _plain(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")

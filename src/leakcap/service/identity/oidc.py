@@ -19,7 +19,6 @@ this sign-in (`verify_identity`).
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 import time
@@ -32,10 +31,11 @@ from joserfc import jws
 from joserfc.errors import JoseError, UnsupportedAlgorithmError
 
 from leakcap.errors import require
+from leakcap.keyed import same_text
 from leakcap.service.identity.fetching import fetch_document, post_form, require_address, require_issuer
 from leakcap.service.identity.keys import ALGORITHMS, Fetch, KeyCache
 from leakcap.service.identity.refusals import Refusal, Refused
-from leakcap.service.identity.unverified import same_text, unverified_claims, unverified_header
+from leakcap.service.identity.unverified import base64_text, unverified_claims, unverified_header
 from leakcap.service.store.subjects import require_alias
 
 __all__ = ["OidcProvider", "Post"]
@@ -209,7 +209,7 @@ def _half_hash(text: str, algorithm: str) -> str:
     """The `at_hash` of an access token: half of its hash, of the length that the algorithm has."""
     bits = algorithm[2:] if algorithm[2:] in ("256", "384") else "512"
     digest = hashlib.new(f"sha{bits}", text.encode()).digest()
-    return base64.urlsafe_b64encode(digest[: len(digest) // 2]).decode().rstrip("=")
+    return base64_text(digest[: len(digest) // 2])
 
 
 def _seconds(value: object) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from leakcap.errors import InvalidQuery, LedgerError
+from leakcap.keyed import keyed_digest, same_text
 from leakcap.release import PrivateTable, Query, preview, query_from
 from leakcap.release.asking.planned import PlannedRecord
 from leakcap.release.results.record import ReleasedRecord
@@ -63,7 +63,7 @@ class OneTimeTokens:
         """Take a promise at its word, once. Raises `InvalidQuery`."""
         once, _, seal = promise.partition(".")
         wanted = self._seal(once, settings, fields)
-        if not hmac.compare_digest(seal.encode("utf-8", "replace"), wanted.encode()):
+        if not same_text(seal, wanted):
             raise InvalidQuery(
                 "This is not what was previewed, or the policy changed since. Preview it again."
             )
@@ -74,8 +74,7 @@ class OneTimeTokens:
 
     def _seal(self, once: str, settings: Settings, fields: Mapping[str, str]) -> str:
         told = [once, policy_of(settings).fingerprint(), *(fields.get(name, "") for name in FIELDS)]
-        text = "".join(f"{len(part)}:{part}" for part in told)
-        return hmac.new(self._key, text.encode("utf-8", "replace"), "sha256").hexdigest()
+        return keyed_digest(self._key, *told).hex()
 
 
 def asked_query(fields: Mapping[str, str]) -> Query:

@@ -8,7 +8,6 @@ another site.
 
 from __future__ import annotations
 
-import hmac
 import html
 import os
 import re
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from leakcap.keyed import same_text
 from leakcap.web.serving.arriving import (
     host_name,
     is_address,
@@ -67,21 +67,17 @@ class Keys:
 
     def opens(self, token: str) -> bool:
         """Whether this is the token, compared in constant time."""
-        return self.token is not None and _same(token, self.token)
+        return self.token is not None and same_text(token, self.token)
 
     def known(self, cookies: str) -> bool:
         """Whether a Cookie header holds this session."""
         # Cookies know no ports: whatever other programs of this machine have set comes along, sound or not.
         pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
-        return any(name == self.cookie and _same(value, self.session) for name, _, value in pairs)
+        return any(name == self.cookie and same_text(value, self.session) for name, _, value in pairs)
 
     def ours(self, form: str) -> bool:
         """Whether a form was sent from a page of this run."""
-        return _same(form, self.form)
-
-
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+        return same_text(form, self.form)
 
 
 class Guard:

@@ -44,10 +44,10 @@ def code_flow(curator: Curator, alias: str) -> CodeFlow:
 
 
 def begin_session_by_code(
-    curator: Curator, flow: CodeFlow, answer: Iterable[tuple[str, str]], proof: BegunSignIn | None
+    curator: Curator, flow: CodeFlow, answer: Iterable[tuple[str, str]], begun: BegunSignIn | None
 ) -> Issued:
     """A session of whom the provider verified, for twelve hours. Raises `Unauthenticated` and `Forbidden`."""
-    return sign_in_by_code(flow, answer, proof, curator.store)
+    return sign_in_by_code(flow, answer, begun, curator.store)
 
 
 def end_session(curator: Curator, principal: Principal, text: str) -> None:
