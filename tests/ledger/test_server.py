@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +11,6 @@ from sqlalchemy.exc import DBAPIError
 
 from leakcap.errors import BudgetExceeded, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend
-from leakcap.ledger.database import replace_dropped
 from ledger.server import execute
 
 OWNER: dict[str, Any] = {"dataset": "patients", "policy": "ab12cd34", "caps": Caps(epsilon=0.9)}
@@ -111,27 +109,22 @@ def test_a_connection_that_was_cut_is_made_again(database: str) -> None:
         assert ledger.verify().rows == 3
 
 
-def test_a_connection_that_was_cut_while_it_lay_idle_is_replaced_before_it_reads(database: str) -> None:
-    """Planted: looked at only after an hour, the reading fails."""
-
-    def seen_after(idle: float) -> int:
-        later = [0.0]
-        engine = create_engine(database)
-        replace_dropped(engine, clock=lambda: time.monotonic() + later[0])
-        with engine.connect() as connection:
-            connection.exec_driver_sql("SELECT 1")
-        me = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+@pytest.mark.parametrize("ask", [Ledger.balances, Ledger.entries, lambda book: book.check(TENTH)])
+def test_a_connection_that_was_cut_reads_as_if_nothing_had_been(database: str, ask: Any) -> None:
+    """Planted: a pool's own connection, at which nobody looked, fails."""
+    me = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    with Ledger.open(database, **OWNER) as ledger:
+        ledger.reserve(TENTH)
+        before = ask(ledger)
         execute(database, f"{me} AND pid <> pg_backend_pid()")
-        later[0] = idle
-        try:
-            with engine.connect() as connection:
-                return int(connection.exec_driver_sql("SELECT 7").scalar() or 0)
-        finally:
-            engine.dispose()
-
-    assert seen_after(2.0) == 7
-    with pytest.raises(DBAPIError):
-        seen_after(0.0)
+        assert ask(ledger) == before
+    engine = create_engine(database)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SELECT 1")
+    execute(database, f"{me} AND pid <> pg_backend_pid()")
+    with engine.connect() as connection, pytest.raises(DBAPIError):
+        connection.exec_driver_sql("SELECT 1")
+    engine.dispose()
 
 
 def test_a_cut_in_the_middle_of_a_spend_leaves_no_trace(database: str) -> None:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -30,28 +30,13 @@ from sqlalchemy import (
     event,
     make_url,
 )
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    InvalidatePoolError,
-    NoSuchModuleError,
-    SQLAlchemyError,
-)
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from leakcap.credentials import may_hold_secret, shown_url, without_credentials
 from leakcap.errors import LedgerError
 from leakcap.ledger.place import READ_ONLY, Inode, Place
 
-__all__ = [
-    "BUSY_SECONDS",
-    "Database",
-    "absent",
-    "begin_in_turn",
-    "connect",
-    "in_turn",
-    "replace_dropped",
-    "translated",
-]
+__all__ = ["BUSY_SECONDS", "Database", "absent", "begin_in_turn", "connect", "in_turn", "translated"]
 
 BUSY_SECONDS = 60
 """How long a writer waits for its turn."""
@@ -61,7 +46,6 @@ _QUIET = "leakcap"
 logging.getLogger(f"sqlalchemy.engine.Engine.{_QUIET}").setLevel(logging.WARNING)
 
 _PAUSE_SECONDS = 0.002
-_IDLE_SECONDS = 1.0
 
 # Waiters for a row are not served in the order in which they came; waiters for this lock are.
 _SERVER_TURN = (
@@ -201,15 +185,17 @@ class Database:
 
     @contextmanager
     def _begun(self, *, writes: bool) -> Iterator[Connection]:
-        """A connection in a transaction, whose turn it is where it writes."""
+        """A connection in a transaction, whose turn it is where it writes. To have the pool ask first whether
+        the connection is still there would be one statement more for each that writes."""
         with self._engine.connect() as connection:
             options: dict[str, Any] = {"leakcap_writes": writes}
             server = connection.dialect.name == "postgresql"
             if server:
                 options["isolation_level"] = "READ COMMITTED" if writes else "REPEATABLE READ"
             with connection.execution_options(**options).begin():
-                if writes and server:
-                    connection.exec_driver_sql(_SERVER_TURN)
+                if server:
+                    # It shows, too, whether the connection is there still.
+                    connection.exec_driver_sql(_SERVER_TURN if writes else "SELECT 1")
                 yield connection
 
     def _after_fork(self) -> None:
@@ -243,30 +229,7 @@ def connect(url: str, *, read_only: bool = False) -> Database:
         ) from error
     except (ArgumentError, TypeError, ValueError):
         raise LedgerError(f"The URL of the ledger `{label}` has parameters that cannot be used.") from None
-    replace_dropped(engine)
     return Database(engine, label, memory=False)
-
-
-def replace_dropped(engine: Engine, *, clock: Callable[[], float] = time.monotonic) -> None:
-    """Have a connection that the server dropped while it lay idle replaced before it is used. To ask each
-    time whether it is still there would be a statement more for every transaction.
-    """
-
-    def returned(_: object, record: Any) -> None:
-        record.info["idle_since"] = clock()
-
-    def taken(connection: Any, record: Any, _: object) -> None:
-        now = clock()
-        if now - record.info.get("idle_since", now) < _IDLE_SECONDS:
-            return
-        try:
-            engine.dialect.do_ping(connection)
-        except engine.dialect.loaded_dbapi.Error:
-            # The pool forgets all of its connections, and opens a new one.
-            raise InvalidatePoolError from None
-
-    event.listen(engine, "checkin", returned)
-    event.listen(engine, "checkout", taken)
 
 
 def absent(url: str) -> bool:

@@ -28,7 +28,7 @@ from sqlalchemy.exc import (
 
 from leakcap.credentials import shown_url
 from leakcap.errors import InvalidParameter
-from leakcap.ledger.database import begin_in_turn, in_turn, replace_dropped
+from leakcap.ledger.database import begin_in_turn, in_turn
 from leakcap.service.store.errors import StoreError
 
 __all__ = ["StoreDatabase", "database_at"]
@@ -124,7 +124,9 @@ def database_at(url: str, *, create: bool = True) -> StoreDatabase:
         return StoreDatabase(engine, f"sqlite:///{path}")
     label = shown_url(url)
     try:
-        engine = create_engine(parsed, hide_parameters=True, logging_name=_QUIET, max_overflow=10)
+        engine = create_engine(
+            parsed, hide_parameters=True, pool_pre_ping=True, logging_name=_QUIET, max_overflow=10
+        )
     except (ImportError, NoSuchModuleError):
         raise StoreError(
             f"The store `{label}` needs a driver that is not installed. Run "
@@ -132,7 +134,6 @@ def database_at(url: str, *, create: bool = True) -> StoreDatabase:
         ) from None
     except (ArgumentError, TypeError, ValueError):
         raise StoreError(f"The URL of the store `{label}` has parameters that cannot be used.") from None
-    replace_dropped(engine)
     return StoreDatabase(engine, label)
 
 
