@@ -13,7 +13,14 @@ from leakcap.channel import Channel
 from leakcap.disclosure.cells import CellMethod, Shown
 from leakcap.disclosure.joint.margin import checked_count
 from leakcap.disclosure.joint.published import Mask, Numbers, TableSet, keys_are_independent
-from leakcap.disclosure.joint.showing import Outcome, Showing, showing, sorted_outcomes
+from leakcap.disclosure.joint.showing import (
+    Outcome,
+    Showing,
+    add_law,
+    channel_of_laws,
+    require_chances,
+    showing,
+)
 from leakcap.errors import require
 
 __all__ = ["lattice_channel"]
@@ -58,11 +65,7 @@ def lattice_channel(
     published = showing(perturbation, keys, _VERB)
     found: list[dict[Outcome, Fraction]] = []
     for added in worlds.values():
-        chances = [chance for chance, _ in added]
-        exact = all(isinstance(one, Fraction | int) and not isinstance(one, bool) for one in chances)
-        rule = "have chances that are fractions from 0 and add up to one"
-        proper = exact and all(one >= 0 for one in chances) and sum(chances) == 1
-        require(proper, "worlds", _VERB, rule, "others")
+        require_chances("worlds", [chance for chance, _ in added], _VERB)
         law: dict[Outcome, Fraction] = {}
         for chance, more in added:
             counts = tables.counts.copy()
@@ -70,12 +73,9 @@ def lattice_channel(
                 inside = isinstance(kind, int) and not isinstance(kind, bool) and 0 <= kind < len(counts)
                 require(inside, "worlds", _VERB, f"add people to kinds from 0 to {len(counts) - 1}", kind)
                 counts[kind] += checked_count("worlds", count, _VERB)
-            for shown, share in _law(published, tables, counts).items():
-                law[shown] = law.get(shown, Fraction(0)) + chance * share
+            add_law(law, _law(published, tables, counts), chance)
         found.append(law)
-    outputs = sorted_outcomes({shown for law in found for shown in law})
-    matrix = [[law.get(shown, Fraction(0)) for shown in outputs] for law in found]
-    return Channel(matrix, inputs=tuple(worlds), outputs=outputs)
+    return channel_of_laws(tuple(worlds), found)
 
 
 @dataclass(frozen=True, eq=False)

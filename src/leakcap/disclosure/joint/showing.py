@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 
+from leakcap.channel import Channel
 from leakcap.disclosure.cells import CellMethod, Shown
 from leakcap.disclosure.joint.keyed import RowsByKey, begins_with_keys
 from leakcap.disclosure.joint.margin import checked_table
 from leakcap.errors import require
 
-__all__ = ["Outcome", "Showing", "showing", "sorted_outcomes"]
+__all__ = ["Outcome", "Showing", "add_law", "channel_of_laws", "require_chances", "showing"]
 
 Outcome: TypeAlias = tuple[Shown, ...]
 """What several cells show."""
@@ -105,13 +107,36 @@ def showing(method: Sequence[Sequence[int]] | CellMethod, keys: int | None, verb
     return _ByMethod(method) if isinstance(method, CellMethod) else _ByTable(checked_table(method, verb))
 
 
-def sorted_outcomes(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Outcomes in order, numbers before words.
+def channel_of_laws(worlds: Sequence[str], laws: Sequence[Mapping[Outcome, Fraction]]) -> Channel:
+    """The channel from worlds to outcomes, each world with its law. Outcomes are in order, numbers first.
 
-    >>> sorted_outcomes([("suppressed", 3), (2, 9), (2, 3)])
-    [(2, 3), (2, 9), ('suppressed', 3)]
+    >>> likely = dict.fromkeys([("suppressed", 3), (2, 9), (2, 3)], Fraction(1, 3))
+    >>> channel_of_laws(("absent", "present"), [likely, {(2, 9): Fraction(1)}]).outputs
+    ((2, 3), (2, 9), ('suppressed', 3))
     """
-    return sorted(outcomes, key=lambda outcome: [(isinstance(one, str), one) for one in outcome])
+    outcomes = {shown for law in laws for shown in law}
+    outputs = sorted(outcomes, key=lambda outcome: [(isinstance(one, str), one) for one in outcome])
+    matrix = [[law.get(shown, Fraction(0)) for shown in outputs] for law in laws]
+    return Channel(matrix, inputs=worlds, outputs=outputs)
+
+
+def add_law(law: dict[Outcome, Fraction], other: Mapping[Outcome, Fraction], weight: Fraction) -> None:
+    """Add a law, so often, to what was added up so far.
+
+    >>> total = {(1,): Fraction(1, 4)}
+    >>> add_law(total, {(1,): Fraction(1)}, Fraction(1, 2))
+    >>> total[1,]
+    Fraction(3, 4)
+    """
+    for shown, chance in other.items():
+        law[shown] = law.get(shown, Fraction(0)) + weight * chance
+
+
+def require_chances(name: str, chances: Sequence[Fraction], verb: str) -> None:
+    """Raise `InvalidParameter` unless these are exact chances of all that may be."""
+    exact = all(isinstance(one, Fraction | int) and not isinstance(one, bool) for one in chances)
+    rule = "have chances that are fractions from 0 and add up to one"
+    require(exact and all(one >= 0 for one in chances) and sum(chances) == 1, name, verb, rule, "others")
 
 
 def _at_each_key(rows: Iterable[tuple[int, Sequence[Shown]]]) -> Shares:

@@ -14,7 +14,14 @@ import numpy as np
 from leakcap.channel import Channel
 from leakcap.disclosure.cells import CellMethod
 from leakcap.disclosure.joint.margin import checked_count
-from leakcap.disclosure.joint.showing import Outcome, Showing, showing, sorted_outcomes
+from leakcap.disclosure.joint.showing import (
+    Outcome,
+    Showing,
+    add_law,
+    channel_of_laws,
+    require_chances,
+    showing,
+)
 from leakcap.errors import require
 
 __all__ = ["Tree", "tree_channel"]
@@ -60,16 +67,16 @@ def tree_channel(
     published = showing(perturbation, keys, _VERB)
     names = _names(tree)
     require(len(set(names)) == len(names) >= 1, "tree", _VERB, "name each cell once", names)
-    _checked_chances("others", [chance for chance, _ in others])
+    require_chances("others", [chance for chance, _ in others], _VERB)
     for _, laws in others:
         require(set(laws) == set(names), "others", _VERB, f"have a law for each of {names}", sorted(laws))
         for numbers in laws.values():
-            _checked_chances("others", list(numbers.values()))
+            require_chances("others", list(numbers.values()), _VERB)
             for count in numbers:
                 checked_count("others", count, _VERB)
     found: list[dict[Outcome, Fraction]] = []
     for added in worlds.values():
-        _checked_chances("worlds", [chance for chance, _ in added])
+        require_chances("worlds", [chance for chance, _ in added], _VERB)
         law: dict[Outcome, Fraction] = {}
         for chance, more in added:
             unknown = sorted(set(more) - set(names))
@@ -77,11 +84,9 @@ def tree_channel(
             for count in more.values():
                 checked_count("worlds", count, _VERB)
             for share, laws in others:
-                _add(law, _TreeLaw(published, laws, more).law(tree), chance * share)
+                add_law(law, _TreeLaw(published, laws, more).law(tree), chance * share)
         found.append(law)
-    outputs = sorted_outcomes({shown for law in found for shown in law})
-    matrix = [[law.get(shown, Fraction(0)) for shown in outputs] for law in found]
-    return Channel(matrix, inputs=tuple(worlds), outputs=outputs)
+    return channel_of_laws(tuple(worlds), found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,16 +173,5 @@ def _sum_of(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return total
 
 
-def _add(law: dict[Outcome, Fraction], other: Mapping[Outcome, Fraction], weight: Fraction) -> None:
-    for shown, chance in other.items():
-        law[shown] = law.get(shown, Fraction(0)) + weight * chance
-
-
 def _names(tree: Tree) -> list[str]:
     return [tree] if isinstance(tree, str) else [name for part in tree for name in _names(part)]
-
-
-def _checked_chances(name: str, chances: Sequence[Fraction]) -> None:
-    exact = all(isinstance(one, Fraction | int) and not isinstance(one, bool) for one in chances)
-    rule = "have chances that are fractions from 0 and add up to one"
-    require(exact and all(one >= 0 for one in chances) and sum(chances) == 1, name, _VERB, rule, "others")
