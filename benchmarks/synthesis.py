@@ -13,38 +13,26 @@ from __future__ import annotations
 
 import itertools
 import resource
+import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).parent / "synthesizers"))
+from three_tables import ADULT, classes
+
 from leakcap.release import PrivateTable
 from leakcap.synthesis import fit_generator, synthesize
 from leakcap.tables import TablesQuestion, release_tables
 
-ADULT = {
-    "age": 74, "workclass": 9, "fnlwgt": 100, "education": 16, "marital": 7, "occupation": 15,
-    "relationship": 6, "race": 5, "sex": 2, "capital": 100, "hours": 99, "income": 2,
-}  # fmt: skip
 SMALL = {f"c{place}": size for place, size in enumerate((2, 3, 4, 5, 6, 7, 8, 9, 10))}
 SECONDS = 60.0
 Codes = Mapping[str, NDArray[np.int64]]
-
-
-def classes(columns: Mapping[str, int], rows: int, seed: int) -> dict[str, NDArray[np.int64]]:
-    """Rows of twelve latent classes; in each the keys are skewed in a way of their own."""
-    draw = np.random.default_rng(seed)
-    own = draw.choice(12, rows, p=draw.dirichlet(np.ones(12)))
-    found = {}
-    for name, size in columns.items():
-        base = np.arange(1, size + 1) ** -1.2
-        shares = np.array([draw.dirichlet(base / base.sum() * size / 4 + 1e-3) for _ in range(12)])
-        ends = shares.cumsum(axis=1)[own]
-        found[name] = np.minimum((draw.random(rows)[:, None] > ends).sum(axis=1), size - 1)
-    return found
 
 
 def survey() -> dict[str, NDArray[np.int64]] | None:

@@ -14,7 +14,7 @@ import pyarrow.compute
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-__all__ = ["TABLES", "written"]
+__all__ = ["ADULT", "TABLES", "classes", "written"]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ADULT = {
