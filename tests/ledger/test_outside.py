@@ -215,6 +215,15 @@ def test_events_go_there_and_back() -> None:
         as_dp_event({"name": "ZCDpEvent", "rho": "1"}, events=module)
 
 
+@pytest.mark.parametrize("epsilon", [399.0, 401.0, 600.0, 5000.0])
+def test_dp_accounting_is_told_no_smaller_epsilon(epsilon: float) -> None:
+    """Of randomised response with a lie in a share p of two answers: ε = ln((2 − p)/p)."""
+    module = SimpleNamespace(RandomizedResponseDpEvent=lambda noise_parameter, num_buckets: noise_parameter)
+    pure = {"name": "EpsilonDeltaDpEvent", "epsilon": str(epsilon), "delta": "0"}
+    lies = as_dp_event(pure, events=module)
+    assert lies == 0.0 or math.log((2.0 - lies) / lies) >= epsilon * (1.0 - 1e-12)
+
+
 FILE: dict[str, Any] = {
     "schema": "leakcap/events/1",
     "neighbours": "add-remove-one",

@@ -127,6 +127,17 @@ _READERS: Mapping[str, Callable[[Any], PrivacyLoss]] = {
 }
 
 
+def event_classes() -> Any:
+    """dp-accounting's module of events. Raises `LeakcapError` where it is not installed."""
+    try:
+        return importlib.import_module("dp_accounting.dp_event")
+    except ImportError:
+        raise LeakcapError(
+            "an event of dp-accounting needs that library, which is not installed. Run: "
+            "pip install dp-accounting"
+        ) from None
+
+
 def to_event(loss: PrivacyLoss, *, events: Any = None) -> Any:
     """The event of dp-accounting with this privacy loss, or its reverse: an event stands for both.
 
@@ -138,14 +149,7 @@ def to_event(loss: PrivacyLoss, *, events: Any = None) -> Any:
     >>> to_event(_one(GaussianLoss(0.5)), events=classes)
     ('normal', 2.0)
     """
-    if events is None:
-        try:
-            events = importlib.import_module("dp_accounting.dp_event")
-        except ImportError:
-            raise LeakcapError(
-                "an event of dp-accounting needs that library, which is not installed. Run: "
-                "pip install dp-accounting"
-            ) from None
+    events = event_classes() if events is None else events
     written = [_repeated(_write(part, events), count, events) for part, count in loss.parts]
     return written[0] if len(written) == 1 else events.ComposedDpEvent(written)
 

@@ -12,25 +12,25 @@ nothing of theirs is called but an OpenDP measurement's own map.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from numbers import Integral, Rational, Real
-from typing import Any, TypeAlias
+from typing import Any
 
 from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.dp_events import KINDS, checked
 from leakcap.ledger.event_kinds import WHOLE
-from leakcap.ledger.profiles import profile_of
+from leakcap.ledger.profiles import falling_hull, profile_of
 
 __all__ = ["as_dp_event", "outside_event", "profile_event", "trade_off_event"]
 
-Place: TypeAlias = tuple[Fraction, Fraction]
 _DEEPEST = 4
+_MOST_EPSILON = 700
+"""Of which a double holds the exponential; beyond it an event is said to hide nothing."""
 _MOST_EVENTS = 10_000
 _NAMES = ("name", "class_name")
 _DROPPED = {"module_name"}
@@ -106,24 +106,12 @@ def _below(known: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, F
 
 def _masses(points: Sequence[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
     """Two laws whose trade-off curve is the lower convex hull of these points."""
-    corners: list[tuple[Fraction, Fraction]] = []
-    for point in sorted(set(points)):
-        if corners and point[1] >= corners[-1][1]:
-            continue
-        if corners and point[0] == corners[-1][0]:
-            corners.pop()
-        while len(corners) > 1 and _left_of(corners[-2], corners[-1], point):
-            corners.pop()
-        corners.append(point)
+    corners = falling_hull(points)
     sides = list(pairwise(corners))
     p = [Fraction(0), *(b[0] - a[0] for a, b in sides), 1 - corners[-1][0]]
     q = [1 - corners[0][1], *(a[1] - b[1] for a, b in sides), corners[-1][1]]
     kept = [(float(x), float(y)) for x, y in zip(p, q, strict=True) if x or y]
     return [x for x, _ in kept], [y for _, y in kept]
-
-
-def _left_of(a: Place, b: Place, c: Place) -> bool:
-    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
 
 
 def _read(thing: Any, d_in: float | None, deep: int) -> dict[str, Any]:
@@ -342,13 +330,9 @@ def as_dp_event(event: Mapping[str, Any], *, events: Any = None) -> Any:
     2.5
     """
     if events is None:
-        try:
-            events = importlib.import_module("dp_accounting.dp_event")
-        except ImportError:
-            raise LeakcapError(
-                "an event of dp-accounting needs that library, which is not installed. Run: "
-                "pip install dp-accounting"
-            ) from None
+        from leakcap.accounting.events import event_classes
+
+        events = event_classes()
     checked(dict(event))
     return _written(event, events)
 
@@ -357,7 +341,8 @@ def _written(event: Mapping[str, Any], events: Any) -> Any:
     name = str(event["name"])
     made = getattr(events, name, None)
     if name == "EpsilonDeltaDpEvent" and Fraction(event["delta"]) == 0:
-        odds = math.exp(min(float(Fraction(event["epsilon"])), _DEEPEST * 100.0))
+        epsilon = float(Fraction(event["epsilon"]))
+        odds = math.exp(epsilon) if epsilon <= _MOST_EPSILON else math.inf
         return events.RandomizedResponseDpEvent(2.0 / (1.0 + odds), 2)
     if made is None:
         raise LeakcapError(f"dp-accounting has no event `{name}`. Give it ε and δ, or the curve, instead.")

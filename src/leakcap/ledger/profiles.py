@@ -13,12 +13,12 @@ All in decimals of 60 digits: the same on every machine.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from leakcap.errors import InvalidParameter
 from leakcap.ledger.curve import ORDERS, curve_of_pure
@@ -29,7 +29,15 @@ from leakcap.numeric import float_up, up
 if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss
 
-__all__ = ["delta_at", "epsilon_of_points", "guaranteed_by", "points_of", "profile_of", "rho_of_points"]
+__all__ = [
+    "delta_at",
+    "epsilon_of_points",
+    "falling_hull",
+    "guaranteed_by",
+    "points_of",
+    "profile_of",
+    "rho_of_points",
+]
 
 _PRECISE = Context(prec=60, Emax=10**6, Emin=-(10**6))
 _MOST_POINTS = 1000
@@ -37,6 +45,7 @@ _LARGEST_EPSILON = 600
 _STEPS = 400
 _LEAST_DELTA = 1e-16
 Point = tuple[Fraction, Fraction]
+Number = TypeVar("Number", Fraction, Decimal)
 
 
 def points_of(event: Event) -> tuple[Point, ...]:
@@ -66,19 +75,26 @@ def _hull(points: tuple[Point, ...]) -> tuple[tuple[Decimal, Decimal], ...]:
             x = _decimal(epsilon).exp()
             y = _decimal(delta)
             every += [(x, y), (1 / x, 1 - 1 / x + y / x)]
-        corners: list[tuple[Decimal, Decimal]] = []
-        for x, y in sorted(every):
-            if corners and y >= corners[-1][1]:
-                continue  # to the right of a point a profile is no larger
-            while len(corners) > 1 and _above(corners[-2], corners[-1], (x, y)):
-                corners.pop()
-            corners.append((x, y))
-        return tuple(corners)
+        return tuple(falling_hull(every))
 
 
-def _above(a: tuple[Decimal, Decimal], b: tuple[Decimal, Decimal], c: tuple[Decimal, Decimal]) -> bool:
-    """Whether b lies on or above the chord from a to c."""
-    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+def falling_hull(points: Iterable[tuple[Number, Number]]) -> list[tuple[Number, Number]]:
+    """The corners, from left to right, of the largest curve that falls, is convex and lies above no point.
+
+    >>> falling_hull([(Fraction(x), Fraction(y)) for x, y in ((0, 4), (1, 3), (1, 1), (2, 0), (3, 0))])
+    [(Fraction(0, 1), Fraction(4, 1)), (Fraction(1, 1), Fraction(1, 1)), (Fraction(2, 1), Fraction(0, 1))]
+    """
+    corners: list[tuple[Number, Number]] = []
+    for c in sorted(points):
+        if corners and c[1] >= corners[-1][1]:
+            continue  # to the right of a point the curve is no higher
+        while len(corners) > 1:
+            a, b = corners[-2:]
+            if (b[1] - a[1]) * (c[0] - a[0]) < (c[1] - a[1]) * (b[0] - a[0]):
+                break  # b is below the chord
+            corners.pop()
+        corners.append(c)
+    return corners
 
 
 def _decimal(number: Fraction) -> Decimal:
