@@ -38,6 +38,20 @@ def test_texts_and_several_columns(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["findings"][0]["got"] > 0.9
 
 
+def test_a_heading_says_where_the_secret_is(tmp_path: Path) -> None:
+    """Planted before: the heading was a sample of a third secret, and the output was taken for the secret."""
+    rows = ["a,x,1", "b,y,2", "b,x,1"] * 40
+    (tmp_path / "first.csv").write_text("\n".join(rows), encoding="utf-8")
+    turned = [",".join(row.split(",")[1:] + row.split(",")[:1]) for row in rows]
+    (tmp_path / "last.csv").write_text("\n".join(["sort,time,Secret", *turned]), encoding="utf-8")
+    first, last = (
+        json.loads(leakcap("attack", "blackbox", name, "--json", cwd=tmp_path).stdout)["findings"]
+        for name in ("first.csv", "last.csv")
+    )
+    assert first == last
+    assert (first[0]["samples"], first[0]["secrets"]) == (120, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
@@ -51,6 +65,10 @@ def test_texts_and_several_columns(tmp_path: Path) -> None:
         ("a,1\nb,2\n" * 40, ("--attackers", "oracle"), "oracle"),
         ("a,x\nb,y\n" * 40, ("--attackers", "nearest"), "outputs that are numbers"),
         ("a,1\nb,2\n" * 40, ("--confidence", "2"), "confidence"),
+        ("group,answer\n" + "a,x\nb,y\n" * 40, (), "it may be a heading"),
+        ("exponent,time\n" + "3,1\n5,2\n" * 40, (), "it may be a heading"),
+        ("1.5,a\n" + "2.5,b\n3.5,a\n" * 1 + "".join(f"{i},a\n" for i in range(60)), (), "hold the secret"),
+        ("time,secret\n" + "1,a\n2\n" * 40, (), "cells"),
     ],
 )
 def test_what_is_refused_in_one_line(tmp_path: Path, text: str, options: tuple[str, ...], says: str) -> None:

@@ -20,7 +20,7 @@ def blackbox(
         Path,
         typer.Argument(
             help="CSV, one sample a row: the secret, then the output in one column or several. A first row "
-            "that begins with `secret` is a heading.",
+            "with `secret` in it is a heading, and says where the secret is.",
             show_default=False,
         ),
     ],
@@ -63,6 +63,20 @@ def blackbox(
     show(found, json_, report, read=file)
 
 
+def _below_heading(file: Path, rows: list[list[str]]) -> list[list[str]]:
+    """The samples, the secret first. Raises `DataError` where a heading may stand among them."""
+    named = [cell.lower() for cell in rows[0]] if rows else []
+    if "secret" in named:
+        place = named.index("secret")
+        return [row[place : place + 1] + row[:place] + row[place + 1 :] for row in rows[1:]]
+    if len(rows) > 1 and all(row[0] != rows[0][0] for row in rows[1:]):
+        raise DataError(
+            f"The first row of `{file}` has a secret that no other row has: it may be a heading, or another "
+            "column may hold the secret. Put a heading above it that says `secret` where the secret is."
+        )
+    return rows
+
+
 def _samples(file: Path) -> tuple[list[str], list[float] | list[list[float]] | list[str]]:
     """Secrets as texts; outputs as numbers where all cells are, else as texts."""
     if not file.is_file():
@@ -74,8 +88,7 @@ def _samples(file: Path) -> tuple[list[str], list[float] | list[list[float]] | l
         raise DataError(
             f"`{file}` must be CSV in UTF-8, the secret first. It cannot be read as that."
         ) from None
-    if rows and rows[0][0].lower() == "secret":
-        rows = rows[1:]
+    rows = _below_heading(file, rows)
     width = len(rows[0]) if rows else 0
     odd = next((i for i, row in enumerate(rows) if len(row) != width), None)
     if width < 2 or odd is not None:
