@@ -14,7 +14,7 @@ from leakcap.capacities.solvers.columns import column_tops, row_residue
 from leakcap.capacities.solvers.newton import Certified
 from leakcap.capacities.solvers.rows import DenseRows
 from leakcap.capacities.solvers.shannon import certified_shannon
-from leakcap.capacities.solvers.sibson import below_maximal_leakage, certified_sibson
+from leakcap.capacities.solvers.sibson import certified_sibson, lowered_end
 from leakcap.capacities.solvers.sparse_rows import SparseRows
 from leakcap.capacities.solvers.sparse_shannon import large_shannon_capacity
 from leakcap.capacities.verb import solver
@@ -59,7 +59,8 @@ def radius(adversary: AllPriors, channel: Channel, divergence: Divergence) -> Bo
             "of the orders between."
         )
     found = certified_sibson(channel.matrix, divergence.alpha)
-    return below_maximal_leakage(_proved(found, channel, divergence.alpha), channel.matrix)
+    bound = _proved(found, channel, divergence.alpha)
+    return replace(bound, upper=lowered_end(bound, channel.matrix))
 
 
 def _proved(found: Certified, channel: Channel, alpha: float | None) -> Bound:

@@ -19,7 +19,7 @@ from leakcap.capacities.solvers.newton import Certified, Iterate, Problem, Searc
 from leakcap.numeric.logspace import Floats, safe_log
 from leakcap.numeric.rounding import up
 
-__all__ = ["below_maximal_leakage", "certified_sibson", "sibson_capacity"]
+__all__ = ["certified_sibson", "lowered_end", "sibson_capacity"]
 
 _UNIT = 2.0**-53
 _TINY = 1e-300
@@ -33,13 +33,15 @@ def sibson_capacity(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Bound:
     >>> round(sibson_capacity(np.array([[0.9, 0.1], [0.1, 0.9]]), 2.0).upper, 9)
     0.494696242
     """
-    return below_maximal_leakage(certified_sibson(rows, alpha, gap=gap).bound, rows)
+    found = certified_sibson(rows, alpha, gap=gap).bound
+    return replace(found, upper=lowered_end(found, rows))
 
 
-def below_maximal_leakage(found: Bound, rows: Floats) -> Bound:
-    """Capacities increase in the order: maximal leakage bounds them all, were the search to fail."""
+def lowered_end(found: Bound, rows: Floats) -> float:
+    """The upper end. Capacities increase in the order: maximal leakage bounds them all, were the search to
+    fail."""
     ceiling = max(up(math.log(math.fsum(np.max(rows, axis=0))), 256, 1.0), found.lower)
-    return replace(found, upper=min(found.upper, ceiling))
+    return min(found.upper, ceiling)
 
 
 def certified_sibson(rows: Floats, alpha: float, *, gap: float = 1e-9) -> Certified:
