@@ -60,8 +60,7 @@ def margin_evidence(rows: RowsByKey, cell: int, siblings: Sequence[int], size: i
     most: list[Floats] = []
     both = np.concatenate(told)
     for mass, means in seen(laws, both):
-        likely = np.flatnonzero(mass)
-        joint = (mass[likely] * np.maximum(means[:, likely], 0.0)).reshape(2, -1)
+        joint = (mass * np.maximum(means, 0.0)).reshape(2, -1)
         joint[joint < _NOTHING * joint.sum()] = 0.0
         for found, one in zip((least, most), condensed(joint), strict=True):
             found.append(one)
