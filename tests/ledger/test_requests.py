@@ -42,6 +42,8 @@ SICK, OLD, TALL = (Charge(name, name, Spend(epsilon=0.1), "ann") for name in ("s
 ASKED = Request.of("ann", "1", "sick, old")
 OTHER = Request.of("ann", "2", "sick, old")
 DRAWN = [0]
+NEW = 7
+"""How many new questions the requests have before whose every step a process is killed."""
 
 
 def drawn(
@@ -268,8 +270,8 @@ def require_every_kill_pays_once(ledger: Ledger, out: Path, of: tuple[str, ...],
     """`kill -9` before each step of a request that is partly recalled, and then the same request again."""
     ask(ledger, TALL, request=None)
     for step in range(200):
-        charges = [TALL, *(Charge(f"q{i}", f"q{i} {step}", Spend(epsilon=0.1), "ann") for i in range(2))]
-        request = Request.of("ann", str(step), "tall, q0, q1")
+        charges = [TALL, *(Charge(f"q{i}", f"q{i} {step}", Spend(epsilon=0.1), "ann") for i in range(NEW))]
+        request = Request.of("ann", str(step), "tall, and new ones")
         out.unlink(missing_ok=True)
 
         def asks(charges: Sequence[Charge] = charges, request: Request = request) -> None:
@@ -277,9 +279,11 @@ def require_every_kill_pays_once(ledger: Ledger, out: Path, of: tuple[str, ...],
 
         died = killed(asks, step, of=of)
         found = values(ask(ledger, *charges, request=request))
-        assert ledger.totals().entries == 1 + 2 * (step + 1)
+        assert ledger.totals().entries == 1 + NEW * (step + 1)
         assert all(one.state == "released" for one in ledger.entries())
-        assert [one.paid for one in ledger.requests()][step] == (2 * step + 2, 2 * step + 3)
+        assert [one.paid for one in ledger.requests()][step] == tuple(
+            range(NEW * step + 2, NEW * (step + 1) + 2)
+        )
         assert not out.exists() or out.read_text() == repr(found)
         if not died:
             break
