@@ -7,14 +7,14 @@ proved. Numbers are written exactly: doubles in hex, fractions as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 __all__ = ["FORMULAS", "Proof", "bundle", "certificate_of", "exactly"]
 
-_PROBABILITIES = ("hockey-finite", "refines", "conversion-delta")
+_PROBABILITIES = ("hockey-finite", "refines", "conversion-delta", "delta-composed")
 SCHEMA = "leakcap.certificate/1"
 _ENTRIES = 1 << 20
 """Of a channel that a certificate holds; that of a larger one is only stated."""
@@ -25,6 +25,11 @@ FORMULAS: Mapping[str, str] = {
     "renyi-finite": "max_{x,x'} D_α(P(·|x) ‖ P(·|x'))",
     "shannon": "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)",
     "sibson": "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)",
+    "additive-geometric": "sup_π I(X; X + Z), X whole",
+    "additive": "sup_π I(X; X + Z), 0 ≤ X ≤ range",
+    "renyi": "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses",
+    "delta-composed": "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses",
+    "epsilon-composed": "min ε: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses",
     "information": "I_α(prior), Sibson's",
     "conversion": "what follows from a guarantee",
     "conversion-delta": "the δ that follows from a guarantee",
@@ -37,12 +42,15 @@ FORMULAS: Mapping[str, str] = {
 class Proof:
     """What a bound is of, and what proves it: of which `kind`, with which numbers.
 
-    A channel stands as itself, and is written when a certificate is asked for.
+    A channel stands as itself, and is written when a certificate is asked for. A witness may be a function of
+    the claim's two ends, which is called only then; it says None where there is no proof after all.
     """
 
     kind: str
     given: Mapping[str, Any]
-    witness: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Any] | Callable[[float, float], Mapping[str, Any] | None] = field(
+        default_factory=dict
+    )
 
     @property
     def unit(self) -> str:
@@ -73,6 +81,8 @@ def exactly(value: Any) -> Any:
         return exactly(value.tolist())
     if isinstance(value, list | tuple):
         return [exactly(one) for one in value]
+    if isinstance(value, dict):
+        return {name: exactly(one) for name, one in value.items()}
     return value
 
 
@@ -86,13 +96,17 @@ def certificate_of(
     ('stated', 'numerical', '0x1.0000000000000p+0')
     """
     known = proof if proof is not None and proof.small and unit == proof.unit else None
+    witness: Mapping[str, Any] | None = {}
+    if known is not None:
+        witness = known.witness(*claim) if callable(known.witness) else known.witness
+        known = None if witness is None else known
     return {
         "schema": SCHEMA,
         "kind": "stated" if known is None else known.kind,
         "evidence": "numerical" if known is None else "proved",
         "claim": {"lower": exactly(float(claim[0])), "upper": exactly(float(claim[1])), "unit": unit},
         "problem": {} if known is None else {name: exactly(one) for name, one in known.given.items()},
-        "witness": {} if known is None else {name: exactly(one) for name, one in known.witness.items()},
+        "witness": {} if known is None else {name: exactly(one) for name, one in (witness or {}).items()},
         "formula": method if known is None else FORMULAS[known.kind],
         "source": source,
     }

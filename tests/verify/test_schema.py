@@ -11,7 +11,10 @@ from jsonschema import Draft202012Validator
 
 import leakcap as lc
 import leakcap_verify as verify
+from leakcap.accounting import PrivacyLoss
+from leakcap.capacities import geometric_capacity
 from leakcap.certificate import bundle
+from leakcap.mechanism import Gaussian
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(verify.__file__).parent / "certificate.schema.json").read_text(encoding="utf-8")
@@ -28,6 +31,9 @@ WRITTEN = {
         lc.Channel([[0.5, 0.5], [0.5, 0.5]]), lc.Channel([[0.5, 0.5], [0.25, 0.75]])
     ).certificate(),
     "a step": lc.route(lc.PureDP(1.0), lc.ApproxDP, delta=0.1).steps[0].certificate(),
+    "a composition": PrivacyLoss.of_mechanism(Gaussian(1.0)).epsilon(1e-6).certificate(),
+    "its divergence": PrivacyLoss.of_rows([0.75, 0.25], [0.25, 0.75]).renyi(2.0).certificate(),
+    "noise": geometric_capacity(2, 0.5).certificate(),
     "stated": lc.capacity(TWO, lc.Renyi(2.0)).bits.certificate(),
 }
 

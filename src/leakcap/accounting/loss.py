@@ -20,6 +20,7 @@ from leakcap.accounting.part import LossComponent
 from leakcap.accounting.profile import Profile
 from leakcap.accounting.routes import TOLERANCE, checked_tolerance, deltas_at, epsilon_at, epsilon_on_grid
 from leakcap.accounting.sampled import sampled
+from leakcap.accounting.witness import proof_of_delta, proof_of_epsilon, proof_of_renyi
 from leakcap.bound import Bound
 from leakcap.channel import Channel
 from leakcap.errors import InvalidParameter, require
@@ -201,7 +202,8 @@ class PrivacyLoss:
         """
         require(math.isfinite(epsilon), "epsilon", "PrivacyLoss.delta", "be finite", epsilon)
         low, high, methods = deltas_at(self.parts, np.array([float(epsilon)]), checked_tolerance(tolerance))
-        return Bound(float(low[0]), float(high[0]), methods[0], unit="probability")
+        found = Bound(float(low[0]), float(high[0]), methods[0], unit="probability")
+        return replace(found, proof=proof_of_delta(self.parts, float(epsilon)))
 
     def delta_by_grid(self, epsilon: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """δ(ε) by the FFT alone, a certified bracket; `width` in ε is what the step is chosen for."""
@@ -215,7 +217,8 @@ class PrivacyLoss:
         list of all outcomes, the contour, the grid. The cheapest is tried first, and a finer one only where
         the interval is still too wide; it is much narrower where that is cheap.
         """
-        return epsilon_at(self.parts, delta, checked_tolerance(tolerance))
+        found = epsilon_at(self.parts, delta, checked_tolerance(tolerance))
+        return replace(found, proof=proof_of_epsilon(self.parts, delta))
 
     def epsilon_by_grid(self, delta: float, *, width: float = 2e-4, points: int = 1 << 20) -> Bound:
         """ε(δ) by the FFT alone, a certified bracket."""
@@ -272,7 +275,8 @@ class PrivacyLoss:
         low, high = (math.fsum(count * end[side] for end, count in ends) for side in (0, 1))
         if self.queries > 1:
             low, high = down(low, 2), up(high, 2)
-        return Bound.enclosed((low, high), method="sum over the queries")
+        found = Bound.enclosed((low, high), method="sum over the queries")
+        return replace(found, proof=proof_of_renyi(self.parts, alpha))
 
     def kullback_leibler(self) -> Bound:
         """KL(P‖Q) in nats, the mean of L; a cap on the mutual information about which of the two holds."""

@@ -241,6 +241,21 @@ class SampledGaussianLoss(_Mixture):
             return sampled_gaussian_renyi(self.mu, self.rate, alpha, back)
         return enclose(lambda d: -(1 - d.of(self.rate)).log()) if back else (math.inf, math.inf)
 
+    def lift(self, c: float, t: float) -> tuple[float, float]:
+        """Which line below π/2μ bounds |M(c+it)| best, and ln of that bound; for who proves it in balls.
+
+        >>> height, bound = SampledGaussianLoss(1.0, 0.5).lift(1.0, 20.0)
+        >>> 0 < height < math.pi / 2, bound < SampledGaussianLoss(1.0, 0.5).envelope(1.0, 0.0)
+        (True, True)
+        """
+        constant, angle = _lifted(self, c)
+        exponents = constant - t * angle
+        logs = np.logaddexp.reduce(exponents, axis=1)
+        heights = _heights(self.mu)
+        low = (heights > 0.0) & (heights * self.mu < 1.57)
+        best = int(np.argmin(np.where(low, logs, np.inf)))
+        return float(heights[best]), float(logs[best])
+
     def envelope(self, c: float, t: float) -> float:
         """By moving the line of integration up, where the bound falls with t."""
         constant, angle = _lifted(self, c)
@@ -260,6 +275,13 @@ def _lines(mu: float) -> Floats:
 
 
 @lru_cache(maxsize=64)
+def _heights(mu: float) -> Floats:
+    """Those of the lines that `_lifted` integrates on."""
+    highest = min(0.98 * math.pi / mu, 30.0)
+    return np.concatenate([[0.0], highest * np.geomspace(0.01, 1.0, _HEIGHTS - 1)])
+
+
+@lru_cache(maxsize=64)
 def _lifted(part: SampledGaussianLoss, c: float) -> tuple[Floats, Floats]:
     """What ln|M(c+it)| is bounded by at t = 0, place by place on lines x + iy, and how that falls with t.
 
@@ -274,7 +296,7 @@ def _lifted(part: SampledGaussianLoss, c: float) -> tuple[Floats, Floats]:
     highest = min(0.98 * math.pi / part.mu, 30.0)
     # Further by the height, so that e^{y²/2} does not lift what is left out.
     x = np.arange(left - highest, right + highest, step)
-    heights = np.concatenate([[0.0], highest * np.geomspace(0.01, 1.0, _HEIGHTS - 1)])[:, None]
+    heights = _heights(part.mu)[:, None]
     turn = part.mu * heights
     # ln|1 − q + q·e^{s+i·turn}| without overflow: the larger of both is taken out.
     s = part.mu * x - 0.5 * part.mu**2 + math.log(part.rate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from numbers import Real
 
@@ -14,6 +15,7 @@ from leakcap.capacities.noise.gaussian_ceiling import ceiling
 from leakcap.capacities.noise.gaussian_line import Line, line
 from leakcap.capacities.noise.gaussian_long import SHORTEST, long_range_lower, long_range_upper
 from leakcap.capacities.noise.interval_prior import IntervalPrior
+from leakcap.capacities.noise.proofs import proof_of_ends
 from leakcap.capacities.noise.tilt import tilt_information
 from leakcap.errors import require
 from leakcap.numeric import down, up
@@ -54,7 +56,7 @@ def _capacity(ratio: float) -> Bound:
         return _bracket(ratio)
     nodes = line(ratio / 2)
     if ratio < _SHORT and _ends_suffice(nodes):
-        return _two_atoms(nodes)
+        return replace(_two_atoms(nodes), proof=proof_of_ends("gaussian", ratio))
     return _atoms(nodes)
 
 

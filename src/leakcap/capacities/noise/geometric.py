@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from numbers import Integral, Real
 
@@ -11,6 +12,7 @@ from leakcap.capacities.noise.geometric_ends import ends_information, middle_exc
 from leakcap.capacities.noise.geometric_gap import Gap, middle_gap, plateau_gap, side_gap
 from leakcap.capacities.noise.interval_prior import IntervalPrior
 from leakcap.capacities.noise.laplace import laplace_capacity
+from leakcap.capacities.noise.proofs import proof_of_geometric
 from leakcap.capacities.noise.tilt import log_two_cosh
 from leakcap.errors import require
 from leakcap.numeric import down, up
@@ -18,6 +20,7 @@ from leakcap.numeric import down, up
 __all__ = ["geometric_capacity"]
 
 _SOURCE = "leakcap, docs/theory/additive-noise.md (KKT conditions; Muroga 1953 where every secret is used)"
+_LIMIT = "Laplace limit: quantile coupling"
 _OPERATIONS = 128
 _LONG = 16.0
 """From this range on (in noise scales) two secrets never suffice: they carry ln 2 at most."""
@@ -52,7 +55,10 @@ def geometric_capacity(steps: int, decay: float) -> Bound:
     )
     number = isinstance(decay, Real) and 0.0 < decay < math.inf
     require(number, "decay", "geometric_capacity", "be a positive finite number", decay)
-    return _capacity(int(steps), float(decay))
+    found = _capacity(int(steps), float(decay))
+    if not isinstance(found.witness, IntervalPrior) or found.method == _LIMIT:
+        return found
+    return replace(found, proof=proof_of_geometric(int(steps), float(decay), found.witness))
 
 
 @lru_cache(maxsize=4096)
@@ -157,7 +163,7 @@ def _continuous(steps: int, decay: float) -> Bound:
     """
     limit = laplace_capacity(steps * decay)
     low, high = max(limit.lower - 3.0 * decay, 0.0), limit.upper + 2.0 * decay
-    return Bound(low, high, "Laplace limit: quantile coupling", _SOURCE, witness=limit.witness)
+    return Bound(low, high, _LIMIT, _SOURCE, witness=limit.witness)
 
 
 def _bound(value: float, method: str, prior: IntervalPrior, terms: int = 0) -> Bound:

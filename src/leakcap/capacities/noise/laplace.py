@@ -8,6 +8,7 @@ from numbers import Real
 
 from leakcap.bound import Bound
 from leakcap.capacities.noise.interval_prior import IntervalPrior
+from leakcap.capacities.noise.proofs import proof_of_ends
 from leakcap.errors import require
 from leakcap.numeric import bisect, down, up
 
@@ -50,8 +51,12 @@ def _capacity(epsilon: float) -> Bound:
     else:
         value, prior = _plateau(epsilon)
         method = "closed form: four atoms and a flat density between"
-    low = math.nextafter(down(value, _OPERATIONS), 0.0)
-    return Bound(low, math.nextafter(up(value, _OPERATIONS), math.inf), method, _SOURCE, witness=prior)
+    low, high = (
+        math.nextafter(down(value, _OPERATIONS), 0.0),
+        math.nextafter(up(value, _OPERATIONS), math.inf),
+    )
+    proof = proof_of_ends("laplace", epsilon) if epsilon <= start else None
+    return Bound(low, high, method, _SOURCE, witness=prior, proof=proof)
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,179 @@
+"""What proves δ or ε of a composition to who has not computed it: parts, a line, a step, and its end.
+
+The checker sums the trapezoid rule of `contour.py` in balls. It needs to be told the abscissa, the step, how
+many nodes, how far each part's line of integration is lifted for the bound beyond the last node, and the
+abscissa of Chernoff's bound on the aliases. Whatever it is told, it believes only what it computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from leakcap.accounting.contour import (
+    log_kernel_peak,
+    log_mean,
+    make_contour,
+    saddle_for_delta,
+    saddle_for_epsilon,
+)
+from leakcap.accounting.finite import FiniteLoss
+from leakcap.accounting.laplacian import LaplaceLoss
+from leakcap.accounting.normal import GaussianLoss
+from leakcap.accounting.part import LossComponent, Reversed
+from leakcap.accounting.sampled import SampledGaussianLoss
+from leakcap.certificate import Proof
+
+__all__ = ["proof_of_delta", "proof_of_epsilon", "proof_of_renyi"]
+
+Parts = Sequence[tuple[LossComponent, int]]
+Witness = dict[str, Any]
+
+_MOST_NODES, _MOST_INTEGRALS = 1 << 10, 1 << 8
+"""In all parts together; of sampled parts a node is an integral, of which many take a checker minutes."""
+_MOST_PARTS, _MOST_TIMES = 64, 10**7
+_GOAL = math.log(1e-18)
+"""What aliases and the end of a line may add, relative to δ: closed forms are known as well."""
+_LOOSER = (0.0, math.log(1e6), math.log(1e10))
+
+
+def proof_of_delta(parts: Parts, epsilon: float) -> Proof | None:
+    """What proves δ at an ε, None where a part is of a kind that no checker knows.
+
+    >>> proof_of_delta([(GaussianLoss(1.0), 1)], 1.0).kind
+    'delta-composed'
+    """
+    described = _described(parts)
+    if described is None:
+        return None
+    return Proof("delta-composed", {"parts": described, "at": epsilon}, partial(_at_epsilon, parts, epsilon))
+
+
+def proof_of_epsilon(parts: Parts, delta: float) -> Proof | None:
+    """What proves ε at a δ: δ at a place on either side.
+
+    >>> proof_of_epsilon([(GaussianLoss(1.0), 1)], 1e-6).given["delta"]
+    1e-06
+    """
+    described = _described(parts)
+    if described is None:
+        return None
+    return Proof("epsilon-composed", {"parts": described, "delta": delta}, partial(_at_delta, parts, delta))
+
+
+def proof_of_renyi(parts: Parts, alpha: float) -> Proof | None:
+    """What proves Rényi's divergence of an order above one.
+
+    >>> proof_of_renyi([(GaussianLoss(1.0), 1)], 2.0).given["order"]
+    2.0
+    """
+    described = _described(parts)
+    if described is None or not 1.0 < alpha < math.inf:
+        return None
+    return Proof("renyi", {"parts": described, "order": alpha})
+
+
+def _described(parts: Parts) -> list[dict[str, Any]] | None:
+    """The parts as a certificate writes them."""
+    if len(parts) > _MOST_PARTS or any(count > _MOST_TIMES for _, count in parts):
+        return None
+    found = [(_one(part), count) for part, count in parts]
+    if any(one is None for one, _ in found):
+        return None
+    return [{**one, "count": count} for one, count in found if one is not None]
+
+
+def _one(part: LossComponent) -> dict[str, Any] | None:
+    side = "added" if isinstance(part, Reversed) else "removed"
+    inner = part.part if isinstance(part, Reversed) else part
+    if isinstance(inner, GaussianLoss):
+        return {"mu": inner.mu if inner.exact is None else inner.exact, "rate": 1.0, "side": side}
+    if isinstance(inner, SampledGaussianLoss):
+        return {"mu": inner.mu, "rate": inner.rate, "side": side}
+    if isinstance(inner, LaplaceLoss):
+        return {"epsilon": inner.epsilon if inner.exact is None else inner.exact}
+    # The rows as doubles: what is claimed holds for all rows that near to them.
+    if isinstance(inner, FiniteLoss):
+        p, q = [*inner.p, inner.at_infinity, 0.0], [*inner.q, 0.0, inner.at_minus_infinity]
+        return {"p": q, "q": p} if side == "added" else {"p": p, "q": q}
+    return None
+
+
+def _at_epsilon(parts: Parts, epsilon: float, lower: float, upper: float) -> Witness | None:
+    return _line(parts, epsilon, saddle_for_epsilon(parts, epsilon))
+
+
+def _at_delta(parts: Parts, delta: float, lower: float, upper: float) -> Witness | None:
+    """Lines for the ends of a claim on ε: none for an end that claims nothing."""
+    c = saddle_for_delta(parts, delta)[0]
+    found: Witness = {"lower": None, "upper": None}
+    for side, place in (("lower", lower), ("upper", upper)):
+        if 0.0 < place < math.inf or (side == "upper" and place == 0.0):
+            line = _line(parts, place, c)
+            if line is None:
+                return None
+            found[side] = {"at": place, **line}
+    return found
+
+
+def _line(parts: Parts, epsilon: float, near: float) -> Witness | None:
+    """Where δ at an ε is summed; None where too many nodes would be needed."""
+    contour = make_contour(parts, near, epsilon, None)
+    c = contour.c
+    sampled = any(part.work(c, 0.0) > 0.0 and "rate" in (_one(part) or ()) for part, _ in parts)
+    most = (_MOST_INTEGRALS if sampled else _MOST_NODES) // len(parts)
+    height = log_mean(parts, c) - c * epsilon
+    # ln δ is near this; a place more or less does not matter.
+    goal = min(height - math.log(c) - math.log1p(c), 0.0) + _GOAL - 8.0
+    rights = [
+        (log_mean(parts, s) - s * epsilon + log_kernel_peak(s), s)
+        for s in (c * (1.0 + 2.0**-k) for k in range(-4, 12))
+    ]
+    falls = [((level - goal) / (s - c), s) for level, s in rights if math.isfinite(level)]
+    if not falls:
+        return None
+    period, right = min(falls)
+    period = max(period, -goal / c)
+    step = 2.0 * math.pi / period
+    for more in _LOOSER:
+        nodes = _last(parts, c, step, goal + more + c * epsilon, most)
+        if nodes is not None:
+            lifts = [_lifted(part, c, step * nodes)[0] for part, _ in parts]
+            return {"abscissa": c, "step": step, "right": right, "lifts": lifts, "nodes": nodes}
+    return None
+
+
+def _last(parts: Parts, c: float, step: float, goal: float, most: int) -> int | None:
+    """The least number of nodes, up to a 16th, behind which what is left out is below a goal."""
+
+    def enough(nodes: int) -> bool:
+        t = step * nodes
+        return sum(count * _lifted(part, c, t)[1] for part, count in parts) - math.log(math.pi * t) <= goal
+
+    if not enough(most):
+        return None
+    low, high = 0, most
+    while high - low > max(1, high // 16):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _lifted(part: LossComponent, c: float, t: float) -> tuple[float, float]:
+    """How far a part's own line is lifted, below a quarter of its period, and ln of what then bounds |M|."""
+    inner = part.part if isinstance(part, Reversed) else part
+    if isinstance(inner, SampledGaussianLoss):
+        return inner.lift(-1.0 - c if isinstance(part, Reversed) else c, t)
+    if isinstance(inner, GaussianLoss):
+        return 1.0 / inner.mu, part.envelope(c, t)
+    if isinstance(inner, LaplaceLoss):
+        return 1.0, _laplace_bound(inner.epsilon, c, t)
+    return 1.0, log_mean(((part, 1),), c)
+
+
+def _laplace_bound(epsilon: float, c: float, t: float) -> float:
+    """Both atoms in phase, and the density, which falls with t."""
+    low = math.exp(-(1.0 + 2.0 * c) * epsilon)
+    return c * epsilon + math.log(0.5 * (1.0 + low) * (1.0 + 1.0 / math.hypot(1.0 + 2.0 * c, 2.0 * t)))
