@@ -15,7 +15,11 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial, reduce
+from datetime import date
+from functools import cache, partial, reduce
+from hashlib import sha256
+from math import inf
+from operator import add, ge
 from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx, fmpq, fmpz
@@ -467,6 +471,158 @@ def renyi(problem: Any, witness: Any) -> Ends:
     return (value / arb(alpha - 1),) * 2
 
 
+class Settled(Exception):
+    """What a witness shows by itself: a verdict, and why."""
+
+
+# Ledgers: a row's hash is the SHA-256 of its text; money is whole ticks, 10⁻¹² of a unit; null is without a bound.
+TICK, NAMES = 10**12, ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho", "queries")
+ROW = (*NAMES[:6], "curve", "kind", "event", "slot", "shown", "day", "seq", "previous", "format", "rest")
+FILTER = [fmpq(k, 4) for k in (5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384, 512, 1024)]
+ORDERS = sorted([*FILTER, *(fmpq(k, 4) for k in (4, 7, 9, 11, 14, 18, 22, 28, 36, 56)), fmpq(11, 10)])
+Tells = tuple[Number, Number, Number, Callable[[fmpq], Number]]
+
+
+def two_sided(rate: fmpq, steps: fmpq) -> Tells:
+    """Of geometric noise whose centre moves by whole steps: the series below, between and above both centres."""
+    need(steps.q == 1, "a sensitivity is whole")
+    r, e = arb(rate), arb(rate * steps)
+
+    def curve(a: fmpq) -> Number:
+        s, most, t = (-r).exp(), ((a - 1) * e).exp(), 2 * a - 1
+        between = most * (1 - s) * ((-r * t).exp() - (-e * t).exp()) / (1 - (-r * t).exp())
+        return ((most + between + (-a * e).exp()) / (1 + s)).log() / (a - 1)
+
+    return rate * steps, fmpq(0), r * (arb(steps) - (1 - (-e).exp()) / r.sinh()), curve
+
+
+def linear(rho: fmpq) -> Tells:
+    """A curve of αρ: Gaussian noise has it, discrete Gaussian noise at most."""
+    return INFINITE, fmpq(0), rho, lambda a: a * rho
+
+
+PRICES: dict[str, tuple[str, Callable[..., Tells]]] = {  # ε; δ; ρ, which is D₁ too; D_α
+    "EpsilonDeltaDpEvent": (
+        "epsilon delta",
+        lambda e, d: (e, d, NATS["pure_to_kl"][1](arb(e)), lambda a: NATS["pure_to_renyi"][1](arb(e), arb(a))),
+    ),
+    "DiscreteLaplaceDpEvent": ("noise_parameter sensitivity", two_sided),
+    "ZCDpEvent": ("rho", linear),
+    "GaussianDpEvent": ("noise_multiplier", lambda z: linear(1 / (2 * z * z))),
+    "DiscreteGaussianDpEvent": ("variance squared_sensitivity", lambda v, s: linear(s / (2 * v))),
+}
+
+
+def tells(event: Any) -> list[Number]:
+    """ε, δ, ρ, and Rényi's divergence at each order that an event has at most."""
+    if (name := event["name"]) == "ComposedDpEvent":
+        return [sum(column, fmpq(0)) for column in zip(*map(tells, only(event, "events", "name")[0]), strict=True)]
+    if name == "SelfComposedDpEvent":
+        inner, count, _ = only(event, "event", "count", "name")
+        need(type(count) is int and count > 0, "a count is from 1 on")
+        return [count * one for one in tells(inner)]
+    if name not in PRICES:
+        raise Settled("not proved", f"no price of `{str(name)[:60]}` is known")
+    values = [number(str(value)) for value in only(event, *PRICES[name][0].split(), "name")[:-1]]
+    need(min(values) >= 0, "numbers of an event are not negative")
+    *three, curve = PRICES[name][1](*values)
+    return [*three, three[2], *map(curve, ORDERS[1:])]
+
+
+def of_event(problem: Any, witness: Any) -> Ends:
+    """What an event tells at most, at an order; its ε at ∞."""
+    (text, a), _ = only(problem, "event", "order"), only(witness)
+    need(a == "inf" or number(a) in ORDERS, "an order is one of a ledger's, or infinite")
+    return fmpq(0), tells(read(text.encode())[0])[0 if a == "inf" else 3 + ORDERS.index(number(a))]
+
+
+@cache
+def short(event: str, charged: tuple[Any, ...], bits: int) -> str:
+    """Which amount may be less than what an event tells, by its name; the curve of a charge need not pass its ε."""
+    names, due = ("epsilon", "delta", "rho", *["curve"] * 31), (*charged[:2], charged[5], *charged[7:])
+    for name, ticks, least in zip(names, due, tells(read(event.encode())[0]), strict=True):
+        if ticks < (charged[0] if name == "curve" else inf) and not le(least * TICK, fmpq(ticks)):
+            return name
+    return ""
+
+
+@cache
+def extra(a: fmpq, each: fmpq, ever: bool) -> int:
+    """What an order adds to Σρ(α) for its part of δ, in ticks: under a cap, or `ever`, after every answer at once."""
+    more: Any = (0 if ever else (a - 1) * (1 - 1 / arb(a)).log() - arb(a).log()) - arb(each).log()
+    return max(0, int((more / (a - 1) * TICK).upper().ceil().unique_fmpz()))
+
+
+def least(spent: Sequence[Any], delta: fmpq, orders: Sequence[fmpq], ever: bool) -> Any:
+    """The least ε that sums prove, in ticks: ε added up, or that of an order."""
+    return min(spent[0], *(spent[7 + ORDERS.index(a)] + extra(a, delta / len(orders), ever) for a in orders))
+
+
+def passed(spent: Sequence[Any], caps: Any, whole: Any) -> str:
+    """Which of some caps sums pass, by its name; empty where all hold. `whole` are the caps on everything."""
+    cap, epsilon = {name: caps.get(name, inf) for name in NAMES}, spent[0]
+    alone = caps is whole or not {"epsilon", "delta", "rho"} & set(whole)
+    if cap["delta"] == inf and (cap["rho"] < inf or (cap["epsilon"] < inf and alone)):
+        cap["delta"] = 0
+    if cap["epsilon"] < inf and 0 < cap["delta"] < inf:
+        more = cap["delta"] - caps.get("delta_of_answers", cap["delta"] // 2)
+        orders = [number(caps["order"])] if "order" in caps else FILTER
+        epsilon = least(spent, fmpq(more, TICK), orders, False) if more > 0 else epsilon
+        cap["delta"] -= more
+    return next((name for name, one in zip(NAMES, (epsilon, *spent[1:]), strict=False) if one > cap[name]), "")
+
+
+def accounts(who: str, day: str, caps: Any) -> dict[str, Any]:
+    """Whose accounts a charge is on, and their caps: that of whoever asked, of their groups, of a period."""
+    named = {f"group {name}": one for name, one in caps.get("groups", {}).items() if who in one["members"]}
+    named[f"analyst {who}"] = caps.get("analysts", {}).get(who, caps.get("each_analyst"))
+    labels = {"day": day, "month": day[:7], "year": day[:4], "week": f"{date.fromisoformat(day):%G-W%V}"}
+    return named | ({f"period {labels[caps['period']]}": caps["each_period"]} if "period" in caps else {})
+
+
+def ledger(prices: bool, problem: Any, witness: Any) -> Ends:
+    """The ε of all rows of a chain, but for δ. Rows that do not follow are no certificate; a passed cap refutes."""
+    head, at, own, which = only(problem, "head", "delta", "delta_of_answers", "accounts")
+    (texts,), delta, previous, nothing = only(witness, "rows"), number(at), "0" * 64, (0,) * 38
+    caps, sums = dict[str, Any](), dict[str, tuple[Any, ...]](everything=nothing)
+    need(0 < delta < 1 and which in ("all", "everything"), "δ is from 0 to 1, accounts are `all` or `everything`")
+    need(sha256(texts[-1].encode()).hexdigest() == head, "`head` is not the last row's hash")
+    need(sum(text.count("DpEvent") for text in texts) <= 1 << 18, "events have 262,144 parts at most")
+    for place, text in enumerate(texts, 1):
+        row = read(text.encode())[0]
+        *amounts, curve, kind, event, slot, shown, day = only(row, *ROW)[:12]
+        follows = (row["seq"], row["previous"], row["format"], kind == "open") == (place, previous, 6, place == 1)
+        need(follows, f"row {place} does not follow the row before it")
+        previous, asked = sha256(text.encode()).hexdigest(), int(shown) if kind == "lost" else int(kind == "reserve")
+        points = curve.split(",") if curve else [None if any(amounts) else 0] * 31
+        charged = tuple(inf if n in (None, "") else int(n) for n in (*amounts, asked, *points))
+        need(len(charged) == 38 and min(charged) >= 0, "a row has seven amounts and a curve, none below 0")
+        if kind in ("open", "amend"):
+            carried = (*charged[:6], sums["everything"][6], *charged[7:])
+            need(all(map(ge, carried, sums["everything"])), f"row {place} carries over less than was spent")
+            caps, sums = read(shown.encode())[0]["caps"], {"everything": carried}
+            plain = place == 1 and not {"each_person", "period_by"} & set(caps)
+            need(plain or which == "everything", "such accounts, and those after an amendment, are not shown")
+        elif any(charged):
+            if prices and (slot or not event):
+                raise Settled("not proved", f"row {place} has no event of its own")
+            if prices and (name := short(event, charged, ctx.prec)):
+                if ctx.prec < PRECISIONS[-1]:
+                    return fmpq(0), INFINITE
+                raise Settled("not proved", f"row {place}: `{name}` may be less than its event's")
+            one = which == "all" and kind == "reserve"
+            for name, held in {"everything": caps, **(accounts(shown, day, caps) if one else {})}.items():
+                free = slot and name == "everything"  # paid for by its plan
+                added = (*[0] * 6, asked, *[0] * 31) if free else charged
+                sums[name] = tuple(map(add, sums.get(name, nothing), added))
+                if held is not None and (cap := passed(sums[name], held, caps)):
+                    raise Settled("refuted", f"row {place} passes the cap `{cap}` of {name}")
+    if sums["everything"][1] > int((number(own) * TICK).floor()):
+        raise Settled("refuted", "answers have more δ of their own")
+    found = least(sums["everything"], delta, FILTER, True)
+    return fmpq(0), INFINITE if found == inf else fmpq(found, TICK)
+
+
 KINDS: dict[str, tuple[Callable[[Any, Any], Ends], str, str]] = {
     "ratio": (ratio, "nats", "ln max_{x,x',y} P(y|x)/P(y|x')"),
     "hockey-finite": (partial(paired, "gamma"), "probability", "max_{x,x'} Σ_y (P(y|x) − γ P(y|x'))₊"),
@@ -481,6 +637,9 @@ KINDS: dict[str, tuple[Callable[[Any, Any], Ends], str, str]] = {
     "information": (under_prior, "nats", "I_α(prior), Sibson's"),
     "conversion": (partial(conversion, NATS), "nats", "what follows from a guarantee"),
     "conversion-delta": (partial(conversion, DELTAS), "probability", "the δ that follows from a guarantee"),
+    "price": (of_event, "nats", "D_α of an event between neighbours, at most"),
+    "filter": (partial(ledger, True), "nats", "ε of a chain's charges, each no less than its event; its caps hold"),
+    "filter-as-charged": (partial(ledger, False), "nats", "ε of a chain's charges as they stand; its caps hold"),
     "refines": (refines, "probability", "min over post-processings R of max |AR − B|"),
 }
 FORMULAS = {kind: formula for kind, (_, _, formula) in KINDS.items()}
@@ -512,6 +671,12 @@ def check(found: Any) -> Verdict:
                 return Verdict(kind, "proved", said + " " + unit)
             if least - high > 0 or low - most > 0:
                 return Verdict(kind, "refuted", said + " " + unit)
+    except Settled as settled:
+        return Verdict(kind, settled.args[0], f"{said} {unit}: {settled.args[1]}")
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise (
+            error if isinstance(error, Malformed) else Malformed("a value is of another kind than it should be")
+        ) from None
     finally:
         ctx.prec = before
     return Verdict(kind, "not proved", said + " " + unit)

@@ -33,6 +33,9 @@ FORMULAS: Mapping[str, str] = {
     "information": "I_α(prior), Sibson's",
     "conversion": "what follows from a guarantee",
     "conversion-delta": "the δ that follows from a guarantee",
+    "price": "D_α of an event between neighbours, at most",
+    "filter": "ε of a chain's charges, each no less than its event; its caps hold",
+    "filter-as-charged": "ε of a chain's charges as they stand; its caps hold",
     "refines": "min over post-processings R of max |AR − B|",
 }
 """What each kind of certificate claims; the checker knows the same sentences."""

@@ -15,6 +15,7 @@ from leakcap.ledger import Edition, Ledger, export, move, revising
 from leakcap.ledger.chain import row_hash
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.schema import EVENT
+from leakcap.ledger.state import seed_of
 from leakcap.ledger.verification import _Seen
 from leakcap.release import PrivateTable, admit, amend
 
@@ -176,7 +177,7 @@ def test_a_planted_spend_of_a_data_set_that_was_not_admitted_is_found(ledger: st
     ask(VISITS, ledger, 0.1)
     with Ledger.read(ledger) as book, book._database.reading() as connection:
         rows = [dict(row) for row in connection.execute(EVENT.select().order_by(EVENT.c.seq)).mappings()]
-        seen = _Seen("planted", texts_of_all(connection))
+        seen = _Seen("planted", texts_of_all(connection), seed_of(connection))
     *before, paid, _ = rows
     assert (paid["kind"], json.loads(paid["details"])["dataset"]) == ("reserve", "visits")
     paid["details"] = json.dumps({**json.loads(paid["details"]), "dataset": "beds"})

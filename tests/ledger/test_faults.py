@@ -112,7 +112,8 @@ def test_an_owner_that_is_none(opened: Any, file: Path, owner: dict[str, str]) -
         (1, "before leakcap's first release.* caps lower by what the old one has spent"),
         (3, "before leakcap's first release.* caps lower by what the old one has spent"),
         (7, "before leakcap's first release.* caps lower by what the old one has spent"),
-        (11, "newer leakcap: upgrade"),
+        (10, "before leakcap's first release.* caps lower by what the old one has spent"),
+        (12, "newer leakcap: upgrade"),
         (1000, "newer leakcap: upgrade"),
     ],
 )

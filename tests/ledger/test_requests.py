@@ -514,20 +514,6 @@ def test_requests_go_where_the_ledger_goes(tmp_path: Path) -> None:
         ledger.verify()
 
 
-def test_an_older_ledger_takes_requests(file: Path, sql: Any) -> None:
-    url = f"sqlite:///{file}"
-    with governed(url, proposed()) as ledger:
-        ask(ledger, request=None)
-    sql("UPDATE leakcap_schema SET version = 8")
-    with governed(url, proposed()) as ledger:
-        ask(ledger, TALL, request=None)
-        assert sql("SELECT version FROM leakcap_schema") == [(8,)]
-        first = ask(ledger)
-        assert sql("SELECT version FROM leakcap_schema") == [(10,)]
-        assert values(ask(ledger)) == values(first)
-        ledger.verify()
-
-
 @pytest.mark.parametrize("form", [("--format", "csv"), ("--format", "json"), ("--json",)])
 def test_the_command_line_exports_requests(opened: Any, file: Path, form: tuple[str, ...]) -> None:
     with opened() as ledger:

@@ -20,7 +20,7 @@ SWAP = (
 COPY = (
     "INSERT INTO leakcap_event SELECT 9, format, kind, time, 9, batch, query, text, analyst, details, "
     "epsilon, delta, nats_person, nats_table, nats_level, rho, curve, data, data_version, memo, answer, "
-    "slot, event, slot_use, software, previous, hash FROM leakcap_event WHERE seq = 7"
+    "slot, event, slot_use, software, shown, salt, previous, hash FROM leakcap_event WHERE seq = 7"
 )
 
 
@@ -48,6 +48,8 @@ def edited(column: str, value: str, seq: int = 4) -> tuple[str, ...]:
         (edited("query", "'other'"), "Row 4 .* was edited"),
         (edited("time", "'2020-01-01T00:00:00.000000+00:00'"), "Row 4 .* was edited"),
         (edited("details", "x'ff'"), "Row 4 .* was edited"),
+        (edited("salt", "'00'"), "Row 4 .* was edited"),
+        (edited("shown", "'00'"), "Row 4 .* was edited"),
         (edited("hash", "'00'"), "Row 4 .* was edited"),
         (edited("entry", "5", 8), "Row 8 .* was edited"),
         (edited("details", "'{}'", 1), "Row 1 .* was edited"),
@@ -83,8 +85,18 @@ def test_nothing_can_be_spent_from_an_edited_state(
 
 
 def rehash(row: dict[str, Any]) -> str:
-    """The hash as docs/ledger.md describes it, written a second time."""
+    """SHA-256 of canonical JSON, written a second time."""
     return hashlib.sha256(json.dumps(row, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+AMOUNTS = ("epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho", "curve")
+SHOWN = ("format", "seq", "kind", *AMOUNTS, "slot", "event", "shown", "previous")
+
+
+def chained(row: dict[str, Any]) -> str:
+    """A row's hash as docs/ledger.md describes it, written a second time."""
+    rest = rehash({name: row[name] for name in row if name not in (*SHOWN, "hash")})
+    return rehash({**{name: row[name] for name in SHOWN}, "day": row["time"][:10], "rest": rest})
 
 
 def rows(sql: Any, table: str) -> list[dict[str, Any]]:
@@ -97,7 +109,7 @@ def test_the_documented_hash_is_the_one_stored(ledger: Ledger, sql: Any) -> None
     for row in rows(sql, "leakcap_event"):
         stored = row.pop("hash")
         assert row["previous"] == previous
-        assert rehash(row) == stored
+        assert chained(row) == stored
         previous = stored
     assert ledger.head().hash == previous
 
@@ -126,7 +138,7 @@ def test_resealed_caps_that_are_not_the_first_rows(ledger: Ledger, sql: Any, cha
 
 
 def rehash_row(sql: Any, row: dict[str, Any]) -> None:
-    row["hash"] = rehash({name: value for name, value in row.items() if name != "hash"})
+    row["hash"] = chained(row)
     values = f"previous = '{row['previous']}', hash = '{row['hash']}'"
     sql(f"UPDATE leakcap_event SET {values} WHERE seq = {row['seq']}")
 
@@ -158,6 +170,18 @@ def test_a_forged_chain_needs_forged_totals_and_falls_to_an_anchor(ledger: Ledge
     ledger.verify()  # the chain alone cannot know
     with pytest.raises(LedgerError, match=r"No row of ledger .* chain was rewritten"):
         ledger.verify(anchor=anchor)
+
+
+def test_a_pseudonym_that_is_another_analysts_is_found_though_all_hashes_are_good(
+    ledger: Ledger, sql: Any
+) -> None:
+    """Of a chain whose certificate would put a charge on the wrong account."""
+    sql(f"UPDATE leakcap_event SET shown = '{'0' * 32}' WHERE seq = 4")
+    for row in rows(sql, "leakcap_event")[3:4]:
+        rehash_row(sql, row)
+    relink(sql, 5)
+    with pytest.raises(LedgerError, match=r"Row 4 .* shows another analyst"):
+        ledger.verify()
 
 
 def test_an_older_copy_falls_to_an_anchor(

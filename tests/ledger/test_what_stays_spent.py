@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from leakcap.errors import LedgerError
-from leakcap.ledger import Caps, Charge, Edition, Group, Ledger, Limits, Request, Spend, backup, move, restore
+from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend, backup, move, restore
 from leakcap.ledger.admission import admit_dataset
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.chain import link, text_hash
 from leakcap.ledger.database import connect
 from leakcap.ledger.events import amounts_row, mark_row, reserve_rows
-from leakcap.ledger.schema import CREATED, EVENT, SCHEMA, VERSION
-from leakcap.ledger.slots import Slot, SlotPlan
+from leakcap.ledger.schema import EVENT
 from leakcap.ledger.state import State, append, load_state
 from leakcap.ledger.ticks import NOTHING, Ticks, total
 
@@ -190,128 +189,6 @@ def test_a_data_set_that_was_a_public_table_before_is_not_admitted(place: str) -
         admit_dataset(place, proposed(policy(dataset="v")))
 
 
-def version(url: str, to: int | None = None) -> int:
-    with closing(connect(url)) as database, database.writing() as connection:
-        if to is not None:
-            connection.execute(SCHEMA.update().values(version=to))
-        return int(connection.execute(SCHEMA.select()).scalar_one())
-
-
-def copy_of(url: str, name: str) -> str:
-    return url.replace("a.db", name)
-
-
-def _moved(url: str) -> list[str]:
-    move(url, copy_of(url, "b.db"))
-    return [url, copy_of(url, "b.db")]
-
-
-def _backed(url: str) -> list[str]:
-    backup(url, copy_of(url, "a.bak").removeprefix("sqlite:///"))
-    return [copy_of(url, "a.bak")]
-
-
-def _restored(url: str) -> list[str]:
-    (kept,) = _backed(url)
-    restore(kept, url)
-    return [url]
-
-
-def _admitted(url: str) -> list[str]:
-    admit_dataset(url, proposed(policy(dataset="v")))
-    return [url]
-
-
-def _amended(url: str) -> list[str]:
-    caps = Caps(1.0, each_period=Limits(epsilon=0.4), period="month", period_by="reference")
-    with opened(url) as ledger:
-        ledger.amend(Proposed(policy(x=1), caps, "why"))
-    return [url]
-
-
-def _begun_anew(url: str) -> list[str]:
-    fresh = copy_of(url, "c.db")
-    opened(fresh).close()
-    version(fresh, 8)
-    caps = Caps(1.0, each_period=Limits(epsilon=0.4), period="month", period_by="reference")
-    opened(fresh, caps=caps).close()
-    return [fresh]
-
-
-def _requested(url: str) -> list[str]:
-    with opened(url) as ledger:
-        ledger.reserve([Charge("q", "count", Spend(epsilon=0.1))], request=Request.of("ann", "1", "count"))
-    return [url, *_backed(url), *_moved(url)]
-
-
-GROUPED = Caps(1.0, groups={"ward": Group(epsilon=0.5, members=("ann", "bo"))})
-
-
-def _grouped(url: str) -> list[str]:
-    with opened(url) as ledger:
-        ledger.amend(Proposed(policy(x=1), GROUPED, "why"))
-    return [url]
-
-
-def _grouped_anew(url: str) -> list[str]:
-    fresh, newer = copy_of(url, "c.db"), copy_of(url, "d.db")
-    opened(fresh).close()
-    version(fresh, 8)
-    for place in (fresh, newer):
-        opened(place, caps=GROUPED).close()
-    return [fresh, newer]
-
-
-def _withdrawn(url: str) -> list[str]:
-    with opened(url) as ledger:
-        ledger.withdraw([1], reason="wrong")
-    return [url]
-
-
-def _revised(url: str) -> list[str]:
-    with opened(url) as ledger:
-        ledger.revise({1: 2}, reason="wrong")
-    return [url]
-
-
-NEW_TO_THEM: dict[str, Callable[[str], list[str]]] = {
-    "move": _moved,
-    "backup": _backed,
-    "restore": _restored,
-    "admit": _admitted,
-    "caps by reference": _amended,
-    "caps by reference from the start": _begun_anew,
-    "request": _requested,
-    "caps on groups": _grouped,
-    "caps on groups from the start": _grouped_anew,
-    "withdraw": _withdrawn,
-    "revise": _revised,
-}
-
-
-@pytest.mark.parametrize("case", NEW_TO_THEM)
-def test_an_earlier_leakcap_refuses_a_ledger_with_rows_that_it_would_pass_over(place: str, case: str) -> None:
-    """Those of schema 8 know no moves, backups, admissions or revisions, and would spend on."""
-    with opened(place) as ledger:
-        spend(ledger)
-        spend(ledger)
-    version(place, 8)
-    for written in NEW_TO_THEM[case](place):
-        assert version(written) == (VERSION if "groups" in case or case == "request" else CREATED) > 8
-
-
-def test_a_ledger_of_schema_8_is_used_as_it_is(place: str) -> None:
-    opened(place).close()
-    version(place, 8)
-    with opened(place, caps=(wide := Caps(2.0))) as ledger:
-        ledger.plan(SlotPlan("year", [Slot("s", 2, epsilon=0.2)]))
-        spend(ledger, 0.2, slot="s")
-        spend(ledger, edition=Edition("Stays", "2026-03", "1.0"))
-        ledger.mark_repeated([1], analyst="ann")
-        ledger.amend(Proposed(policy(x=1), wide, "a column")).verify()
-    assert version(place) == 8
-
-
 OLD_DETAILS = {
     "a data set": {"dataset": "wisconsin", "scale": 10.0},
     "a line break": {"publication": "one\ntwo"},
@@ -333,14 +210,13 @@ def test_details_that_were_a_callers_own_before_they_had_a_meaning_verify(place:
         return relinked(state, row, details=text), ticks
 
     forged(place, as_before)
-    version(place, 8)
     with opened(place) as ledger:
         ledger.verify()
         spend(ledger, 0.9)
         ledger.verify()
         assert [(one.dataset, one.entries) for one in ledger.datasets()] == [("d", 2)]
         assert len(ledger.entries()) == 2
-    _moved(place)
+    move(place, place.replace("a.db", "b.db"))
 
 
 def test_an_answer_that_is_withdrawn_while_it_is_recalled_is_not_repeated(place: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leakcap.cli.asked import address, asking_file_of, kept_of, load_asked
+from leakcap.cli.certifying import write_certificate
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.remote import asked_server, connection_to, refuse_at_hand, remote_table
@@ -54,6 +55,14 @@ def budget(
         list[float] | None,
         typer.Option("--delta", help="Say what all answers so far tell together, but with this probability."),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .json file for what `leakcap-verify` checks without leakcap: the chain, its caps, the "
+            "ε at the first --delta, else at 10⁻⁹.",
+            show_default=False,
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """What was spent over time, by whom and on what, and what is left under each cap.
@@ -64,7 +73,7 @@ def budget(
     from leakcap.ledger import Ledger
 
     if (server := asked_server()) is not None:
-        refuse_at_hand(ledger=ledger, delta=delta)
+        refuse_at_hand(ledger=ledger, delta=delta, certificate=certificate)
         if file is not None:
             raise InvalidQuery("`leakcap --server … budget` takes no file: the curator has the ledger.")
         with connection_to(server.url) as connection:
@@ -77,6 +86,9 @@ def budget(
     url = ledger if ledger is not None else None if file is None else str(file)
     if url is None:
         raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
+    if certificate is not None:
+        require_target(certificate, "`--certificate`", (".json",), [*kept_of(url), *([file] if file else [])])
+        write_certificate(certificate, address(url, query_file=ledger is None), *(delta or ())[:1])
     if json_:
         print_record(budget_record(url, query_file=ledger is None, deltas=delta or ()))
         return

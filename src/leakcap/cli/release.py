@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.certifying import write_certificate
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.fitting import require_fit
 from leakcap.cli.printing import Json, console, print_record
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from leakcap.statement import Statement
     from leakcap.tables.question import PlannedTables
 
-__all__ = ["LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
+__all__ = ["Certificate", "LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
 
 MOST = 1_000_000
 """The largest family, number of guesses or of further releases that a statement speaks of."""
@@ -34,6 +35,14 @@ LedgerUrl = Annotated[
     str | None,
     typer.Option(
         "--ledger", help="A ledger's URL or path, in place of the query file's.", show_default=False
+    ),
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        help="A .json file for what `leakcap-verify` checks without leakcap: the ledger's chain, its ε and "
+        "caps, and each answer's price.",
+        show_default=False,
     ),
 ]
 SameAs = Annotated[
@@ -56,6 +65,7 @@ def release(
             show_default=False,
         ),
     ] = None,
+    certificate: Certificate = None,
     csv: CsvTarget = None,
     excel: ExcelTarget = None,
     analyst: Annotated[str, typer.Option(help="Who asks; recorded in the ledger.")] = "",
@@ -84,7 +94,7 @@ def release(
     Example: leakcap release examples/hospital/release.toml --explain
     """
     if (server := asked_server()) is not None:
-        refuse_at_hand(ledger=ledger, analyst=analyst, same_as=same_as)
+        refuse_at_hand(ledger=ledger, analyst=analyst, same_as=same_as, certificate=certificate)
         from leakcap.cli.remote_release import release_of_curator
 
         def stated(total: Statement) -> Statement:
@@ -125,7 +135,9 @@ def release(
     kept = [file, *files_of(queries, url)]
     if target is not None:
         require_target(target, "The report", (".html", ".htm"), kept)
-    require_values(csv, excel, [*kept, *([target] if target else [])])
+    if certificate is not None:
+        require_target(certificate, "`--certificate`", (".json",), [*kept, *([target] if target else [])])
+    require_values(csv, excel, [*kept, *(one for one in (target, certificate) if one)])
     require_fit(queries, policy)
     if excel is not None:
         for one in planned:
@@ -173,6 +185,9 @@ def release(
     repeated = [one.repeated for one in releases] + [one.repeated for one in workloads]
     began = table.ledger.url if unused else None
     _written_and_printed(record, repeated, (target, csv, excel), began, explain=explain, json_=json_)
+    if certificate is not None:
+        # Last: whatever goes wrong here, the answers that were paid for have left.
+        write_certificate(certificate, url, beside=[one.certificate() for one in releases])
 
 
 def _written_and_printed(

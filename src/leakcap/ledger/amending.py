@@ -20,7 +20,7 @@ from leakcap.ledger.limits import Balance, balances
 from leakcap.ledger.planning import due, paid
 from leakcap.ledger.policies import keep_text, regime_rows, texts_of_all
 from leakcap.ledger.rules import rules_of
-from leakcap.ledger.schema import ACCOUNT, EVENT, make_at_least
+from leakcap.ledger.schema import ACCOUNT, EVENT
 from leakcap.ledger.slots import SlotPlan
 from leakcap.ledger.state import State, replace_state, save_account
 from leakcap.ledger.sums import Regime, RunningSums, documents_of, terms_of_all
@@ -113,7 +113,6 @@ def commit(connection: Connection, before: State, planned: Planned) -> None:
     for policy, text in planned.texts.items():
         keep_text(connection, policy, text)
     connection.execute(EVENT.insert(), planned.rows)
-    make_at_least(connection, planned.state.rules.least_schema)
     replace_state(connection, before, planned.state)
     connection.execute(ACCOUNT.delete())
     for (scope, name), spent in planned.sums.accounts.items():

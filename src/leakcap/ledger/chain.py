@@ -1,6 +1,11 @@
 """The hash chain: each row's hash covers all of the row and the hash of the row before.
 
-    hash = SHA-256(canonical JSON of every column but `hash`; `previous` is one of them)
+    rest = SHA-256(canonical JSON of every column that a certificate keeps to itself, and the row's salt)
+    hash = SHA-256(canonical JSON of every other column but `hash`, and of `rest`)
+
+So a certificate shows what was charged and when, and that it is what the chain holds, without the question,
+the answer, or who asked: of these it has the digest `rest`, and nobody can try out guesses of them, since
+each row has 128 random bits of its own as its `salt`. `previous`, the hash of the row before, is shown.
 
 Canonical JSON: keys sorted, no spaces, ASCII. The first row of a ledger, of kind ``open``, binds the data
 set, the policy and the caps; its `previous` is 64 zeros. What stands in a row is text that every database
@@ -13,6 +18,7 @@ import hashlib
 import json
 import math
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +27,7 @@ from leakcap.errors import require
 __all__ = [
     "FORMAT",
     "START",
+    "certified_text",
     "fingerprint",
     "link",
     "require_detail",
@@ -33,11 +40,17 @@ __all__ = [
     "texts_of",
 ]
 
-FORMAT = 5
+FORMAT = 6
 """Of the rows that this leakcap writes."""
 
 START = "0" * 64
 """What the first row follows."""
+
+_CERTIFIED = (
+    *("format", "seq", "kind", "epsilon", "delta", "nats_person", "nats_table", "nats_level", "rho"),
+    *("curve", "slot", "event", "shown", "previous"),
+)
+"""The columns that a certificate shows as they are; of the time it shows the day."""
 
 _LONGEST = 200
 _LONGEST_REASON = 1000
@@ -59,27 +72,45 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
     >>> fingerprint({"b": 1, "a": None}) == fingerprint({"a": None, "b": 1})
     True
     """
+    return text_hash(_canonical(fields))
+
+
+def _canonical(fields: Mapping[str, Any]) -> str:
     # A column edited to something that leakcap never writes, a blob, still has to hash to something.
-    canonical = json.dumps(dict(fields), sort_keys=True, separators=(",", ":"), default=repr)
-    return text_hash(canonical)
+    return json.dumps(dict(fields), sort_keys=True, separators=(",", ":"), default=repr)
+
+
+def certified_text(row: Mapping[str, Any]) -> str:
+    """What a certificate shows of a row, as canonical JSON: its SHA-256 is the row's hash.
+
+    >>> kept = {"time": "2026-03-05T09:00", "text": "count", "salt": "7f"}
+    >>> shown = json.loads(certified_text({"seq": 1, **kept}))
+    >>> sorted(shown), shown["rest"] == fingerprint(kept)
+    (['day', 'rest', 'seq'], True)
+    """
+    rest = {name: row[name] for name in row if name not in _CERTIFIED and name != "hash"}
+    shown = {name: row[name] for name in _CERTIFIED if name in row}
+    return _canonical({**shown, "day": str(row["time"])[:10], "rest": fingerprint(rest)})
 
 
 def row_hash(row: Mapping[str, Any]) -> str:
     """The hash that a row should carry.
 
-    >>> row_hash({"seq": 1, "hash": "?"}) == fingerprint({"seq": 1})
+    >>> row = {"seq": 1, "time": "2026-03-05T09:00", "hash": "?"}
+    >>> row_hash(row) == text_hash(certified_text(row))
     True
     """
-    return fingerprint({name: row[name] for name in row if name != "hash"})
+    return text_hash(certified_text(row))
 
 
 def link(row: Mapping[str, Any], previous: str) -> dict[str, Any]:
-    """The row with its place in the chain.
+    """The row with its place in the chain, and a salt of its own.
 
-    >>> link({"seq": 1}, START)["hash"] == fingerprint({"format": FORMAT, "seq": 1, "previous": START})
-    True
+    >>> row = link({"seq": 1, "time": "2026-03-05T09:00"}, START)
+    >>> row["hash"] == row_hash(row), len(row["salt"])
+    (True, 32)
     """
-    fields = {**row, "format": FORMAT, "previous": previous}
+    fields = {**row, "format": FORMAT, "salt": secrets.token_hex(16), "previous": previous}
     return {**fields, "hash": row_hash(fields)}
 
 

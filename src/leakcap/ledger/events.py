@@ -18,6 +18,7 @@ from leakcap.ledger.curve import ORDERS, curve_read, curve_text
 from leakcap.ledger.details import DATASET, FROM
 from leakcap.ledger.rules import CapsInTicks, rules_read
 from leakcap.ledger.schema import EVENT
+from leakcap.ledger.shown import pseudonym, shown_caps
 from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
 from leakcap.ledger.state import State
 from leakcap.ledger.sums import Regime
@@ -51,6 +52,8 @@ _FREE = Spend(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (0.0,) * len(ORDERS))
 LOST = "spends that a restored ledger lacks"
 """What they are called among the entries."""
 
+_TEXTS = ("query", "text", "analyst", "data", "memo", "answer", "slot", "event", "shown")
+
 SKEW = timedelta(minutes=5)
 """A clock this much behind the last entry is drift, and the last entry's time is used; more is refused."""
 
@@ -74,9 +77,10 @@ def stamp(clock: Callable[[], datetime], last: str, label: str) -> str:
     )
 
 
-def first_row(dataset: str, policy: str, rules: CapsInTicks, time: str) -> dict[str, Any]:
+def first_row(dataset: str, policy: str, rules: CapsInTicks, time: str, seed: str) -> dict[str, Any]:
     """The row that binds a ledger to its data set, its policy and its caps."""
-    return link(_row(1, "open", time, 0, 0) | {"details": owner_text(dataset, policy, rules)}, START)
+    row = _row(1, "open", time, 0, 0) | {"details": owner_text(dataset, policy, rules)}
+    return link(row | {"shown": shown_caps(dataset, policy, rules, seed)}, START)
 
 
 def amend_row(
@@ -86,6 +90,7 @@ def amend_row(
     row = _row(state.rows + 1, "amend", time, 0, state.rows + 1)
     owner = json.loads(owner_text(state.dataset, regime.policy, regime.rules))
     row |= {"analyst": by, "details": _json(owner | {"before": state.policy, "reason": reason})}
+    row |= {"shown": shown_caps(state.dataset, regime.policy, regime.rules, state.seed)}
     return link(row | amounts_row(carried), state.head)
 
 
@@ -104,6 +109,7 @@ def mark_row(
     is what a restored ledger books for spends that it lacks; else it spends nothing."""
     row = _row(state.rows + 1, kind, time, 0, state.rows + 1) | {"analyst": by, "details": _json(details)}
     row["query"] = "" if lost == NOTHING else LOST
+    row["shown"] = str(details["entries"]) if kind == "lost" else ""
     return link(row | amounts_row(lost), state.head)
 
 
@@ -143,6 +149,7 @@ def reserve_rows(
             "slot": charge.slot,
             "event": charge.spend.event_text,
             "slot_use": uses[step - 1] if uses else 0,
+            "shown": pseudonym(state.seed, "analyst", charge.analyst),
             **amounts_row(ticks),
         }
         rows.append(link(row, head))
@@ -300,7 +307,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _row(seq: int, kind: str, time: str, entry: int, batch: int) -> dict[str, Any]:
     row = {"seq": seq, "kind": kind, "time": time, "entry": entry, "batch": batch, "software": _software()}
-    texts = dict.fromkeys(("query", "text", "analyst", "data", "memo", "answer", "slot", "event"), "")
+    texts = dict.fromkeys(_TEXTS, "")
     numbers = {"data_version": 0, "slot_use": 0}
     return row | texts | amounts_row(NOTHING) | {"details": "{}"} | numbers
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -33,11 +34,19 @@ __all__ = [
     "gaussian_distance",
     "guarantee",
     "laplace_distance",
+    "priced_by_checker",
     "pure_event",
     "required",
     "rho_of",
     "steps_of",
 ]
+
+_PRICED = frozenset(
+    f"{name}DpEvent" for name in ("EpsilonDelta", "DiscreteLaplace", "ZC", "Gaussian", "DiscreteGaussian")
+)
+"""The events whose curve `leakcap_verify` computes, alone and composed."""
+
+_FRACTION = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
 _NEARLY = 1e-5
 """Of an ε that was searched for: how near to it the search ends."""
@@ -69,6 +78,20 @@ def composed(events: list[dict[str, Any]]) -> dict[str, Any]:
     'EpsilonDeltaDpEvent'
     """
     return events[0] if len(events) == 1 else {"name": "ComposedDpEvent", "events": events}
+
+
+def priced_by_checker(event: Event) -> bool:
+    """Whether `leakcap_verify` computes what an event tells: it knows these kinds, and reads exact fractions.
+
+    >>> priced_by_checker({"name": "ZCDpEvent", "rho": "2/25"}), priced_by_checker({"name": "NoOpDpEvent"})
+    (True, False)
+    """
+    if event["name"] == "ComposedDpEvent":
+        return all(map(priced_by_checker, event["events"]))
+    if event["name"] == "SelfComposedDpEvent":
+        return priced_by_checker(event["event"])
+    numbers = [str(one) for name, one in event.items() if name != "name"]
+    return event["name"] in _PRICED and all(map(_FRACTION.fullmatch, numbers))
 
 
 @lru_cache(maxsize=4096)

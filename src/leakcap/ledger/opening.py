@@ -9,9 +9,9 @@ from leakcap.ledger import events, planning
 from leakcap.ledger.database import Database, connect
 from leakcap.ledger.policies import require_governing
 from leakcap.ledger.rules import CapsInTicks
-from leakcap.ledger.schema import EVENT, POLICY, STATE, make_at_least, require_version
+from leakcap.ledger.schema import EVENT, POLICY, STATE, require_version
 from leakcap.ledger.sharing import admitted_policies
-from leakcap.ledger.state import State, insert_state, load_state
+from leakcap.ledger.state import State, insert_state, load_state, seed_of
 from leakcap.ledger.succession import settled
 from leakcap.ledger.ticks import NOTHING
 
@@ -38,9 +38,8 @@ def existing(url: str, *, read_only: bool) -> tuple[Database, str]:
 
 def begin(connection: Connection, dataset: str, policy: str, rules: CapsInTicks, time: str) -> None:
     """The first row: whose ledger it is, and under which caps."""
-    row = events.first_row(dataset, policy, rules, time)
+    row = events.first_row(dataset, policy, rules, time, seed_of(connection))
     connection.execute(EVENT.insert(), row)
-    make_at_least(connection, rules.least_schema)
     insert_state(connection, State(dataset, policy, rules, 1, time, row["hash"], 0, NOTHING))
 
 

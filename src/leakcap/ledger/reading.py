@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, islice
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from leakcap.cards import card
 from leakcap.ledger import amending, answer_cache, answered, planning
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.anchors import Anchor
 from leakcap.ledger.care import custody_of
+from leakcap.ledger.certifying import ledger_certificate
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.database import Database
@@ -222,6 +223,23 @@ class LedgerReader:
         Source: Whitehouse, Ramdas, Rogers & Wu 2023.
         """
         return odometer(self._state().spent, delta)
+
+    def certificate(self, delta: float = 1e-9) -> dict[str, Any]:
+        """That all charges come to `odometer(delta)` at most, and passed no cap: JSON for `leakcap-verify`.
+
+        It shows each row's amounts, event, day, and a pseudonym of who asked; of the question, the answer and
+        the names it has a salted digest. The whole chain is verified first. Raises `InvalidParameter`, and
+        `LedgerError` for a chain that does not hold or is too long for a certificate.
+
+        >>> from leakcap.ledger import Caps, Charge, Ledger, Spend
+        >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(epsilon=0.9)) as ledger:
+        ...     _ = ledger.reserve([Charge("n", "count", Spend(epsilon=0.1))] * 3)
+        ...     found = ledger.certificate(1e-9)
+        >>> found["kind"], round(float.fromhex(found["claim"]["upper"]), 12), len(found["witness"]["rows"])
+        ('filter', 0.3, 4)
+        """
+        with self._database.reading() as connection:
+            return ledger_certificate(connection, self.url, delta)
 
     def balances(self) -> list[Balance]:
         """For every currency its cap, what was spent and what is left, all spending together."""

@@ -45,11 +45,6 @@ class CapsInTicks:
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
-    def least_schema(self) -> int:
-        """The first schema of a ledger that may have such caps; 0 where every ledger may."""
-        return 10 if self.groups else 9 if self.by_reference else 0
-
-    @property
     def by_analyst(self) -> bool:
         """Whether analysts have accounts of their own, each for himself or with others in a group."""
         return self.each_analyst is not None or bool(self.analysts) or bool(self.groups)

@@ -2,15 +2,13 @@
 
 `leakcap_event` is only ever appended to; `leakcap_state` is one row that is always the sum of the events, and
 `leakcap_account` has such sums for each analyst and period that is capped; `leakcap_schema` is one number,
-`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. Schemas 8 to 10 have
-the same tables; a later one may hold rows that an earlier leakcap passes over, and then spends nevertheless.
-A ledger of any other schema is refused.
+`leakcap_secret` one seed, `leakcap_policy` the public text of each policy that governed. A ledger of any
+other schema is refused.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -39,29 +37,15 @@ __all__ = [
     "POLICY",
     "SCHEMA",
     "SECRET",
-    "SINCE",
     "STATE",
     "VERSION",
     "create",
-    "make_at_least",
     "plant_secret",
     "require_version",
 ]
 
-VERSION = 10
-"""The newest schema that this leakcap writes: of ledgers with requests, or caps on groups."""
-
-CREATED = 9
-"""The schema of a ledger that was just made, and of one that holds nothing that a later one is for."""
-
-_BEFORE = 8
-"""Of ledgers that earlier leakcaps made, which this one reads too."""
-
-SINCE: Mapping[str, int] = {
-    **dict.fromkeys(("close", "backup", "continue", "restore", "lost", "admit", "revise", "withdraw"), 9),
-    "request": 10,
-}
-"""Of each kind of row that not every leakcap knows the first schema that may hold it."""
+VERSION = 11
+"""The schema that this leakcap reads and writes."""
 
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -97,6 +81,8 @@ EVENT = Table(
     Column("event", Text, nullable=False),
     Column("slot_use", BigInteger, nullable=False),
     Column("software", Text, nullable=False),
+    Column("shown", Text, nullable=False),
+    Column("salt", Text, nullable=False),
     Column("previous", Text, nullable=False),
     Column("hash", Text, nullable=False),
 )
@@ -172,7 +158,7 @@ def create(connection: Connection) -> bool:
     for name, statements in _definitions(connection.dialect).items():
         for statement in statements if name not in tables else ():
             connection.exec_driver_sql(statement)
-    connection.execute(SCHEMA.insert().values(version=CREATED))
+    connection.execute(SCHEMA.insert().values(version=VERSION))
     plant_secret(connection)
     return True
 
@@ -197,11 +183,6 @@ def _indexes(table: Table) -> list[Index]:
 _WRITTEN: dict[str, dict[str, list[str]]] = {}
 
 
-def make_at_least(connection: Connection, version: int) -> None:
-    """From here on leakcaps that do not know this schema refuse the ledger, in the caller's transaction."""
-    connection.execute(SCHEMA.update().where(SCHEMA.c.version < version).values(version=version))
-
-
 def require_version(connection: Connection, label: str) -> None:
     """Raise `LedgerError` for a database without a ledger, or with one of another schema."""
     if not inspect(connection).has_table(SCHEMA.name):
@@ -211,16 +192,14 @@ def require_version(connection: Connection, label: str) -> None:
     found = connection.execute(select(SCHEMA.c.version)).scalars().all()
     if len(found) != 1:
         raise LedgerError(f"The ledger `{label}` does not say which schema it has. Restore it from a backup.")
-    if _BEFORE <= found[0] <= VERSION:
+    if found[0] == VERSION:
         return
     remedy = "It was written by a newer leakcap: upgrade leakcap."
     if found[0] < 1:
         remedy = "No leakcap ever wrote such a schema: restore it from a backup."
-    elif found[0] < _BEFORE:
+    elif found[0] < VERSION:
         remedy = (
             "It was written before leakcap's first release. Open a ledger of its own for what is asked from "
             "now on, with caps lower by what the old one has spent."
         )
-    raise LedgerError(
-        f"The ledger `{label}` has schema {found[0]}, this leakcap reads {_BEFORE} to {VERSION}. {remedy}"
-    )
+    raise LedgerError(f"The ledger `{label}` has schema {found[0]}, this leakcap reads {VERSION}. {remedy}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.caps import Period
@@ -17,7 +17,7 @@ from leakcap.ledger.closed import CLOSING, refuse_closed
 from leakcap.ledger.curve import curve_read, curve_text
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import GROUP, CapsInTicks, period_label, rules_read
-from leakcap.ledger.schema import ACCOUNT, EVENT, SCHEMA, SINCE, STATE, make_at_least
+from leakcap.ledger.schema import ACCOUNT, EVENT, SECRET, STATE
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "load_state",
     "replace_state",
     "save_account",
+    "seed_of",
     "sums_of",
     "version_of",
 ]
@@ -37,7 +38,8 @@ _LAST = [
     select(column).where(EVENT.c.seq == STATE.c.rows).scalar_subquery().label(f"last_{column.name}")
     for column in (EVENT.c.hash, EVENT.c.kind)
 ]
-_STATE = select(STATE, *_LAST, select(func.min(SCHEMA.c.version)).scalar_subquery().label("schema_version"))
+_SEED = select(SECRET.c.seed).where(SECRET.c.id == 1)
+_STATE = select(STATE, *_LAST, _SEED.scalar_subquery().label("secret_seed"))
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _LOCKED = _STATE.with_for_update(of=STATE)
@@ -58,8 +60,8 @@ class State:
     spent: Ticks
     closed: bool = False
     """Whether the last row says that nothing is spent any more."""
-    schema: int = 0
-    """Leakcaps that do not know this schema refuse the ledger."""
+    seed: str = field(default="", repr=False)
+    """The ledger's secret: what certificates show of names is made with it."""
 
     @property
     def entries(self) -> int:
@@ -76,7 +78,7 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     found = [dict(row) for row in connection.execute(_LOCKED if lock else _STATE).mappings()]
     last = [row.pop("last_hash") for row in found]
     kinds = [row.pop("last_kind") for row in found]
-    schemas = [row.pop("schema_version") for row in found]
+    seeds = [row.pop("secret_seed") for row in found]
     if len(found) != 1 or not _sealed(found[0]):
         raise LedgerError(f"The state of ledger `{label}` was edited. Restore the ledger from a backup.")
     (row,) = found
@@ -97,8 +99,13 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
         data_versions=row["data_versions"],
         spent=sums_of(row),
         closed=kinds[0] in CLOSING,
-        schema=schemas[0] or 0,
+        seed=seeds[0] or "",
     )
+
+
+def seed_of(connection: Connection) -> str:
+    """The ledger's secret; empty where it was lost."""
+    return connection.execute(_SEED).scalar() or ""
 
 
 def insert_state(connection: Connection, state: State) -> None:
@@ -116,8 +123,6 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
 def append(connection: Connection, state: State, rows: Sequence[dict[str, Any]], **changes: Any) -> None:
     """Write rows at the chain's end, and move the state on to the last of them."""
     connection.execute(EVENT.insert(), list(rows))
-    if (least := max(SINCE.get(row["kind"], 0) for row in rows)) > state.schema:
-        make_at_least(connection, least)
     last = {"rows": rows[-1]["seq"], "time": rows[-1]["time"], "head": rows[-1]["hash"]}
     replace_state(connection, state, replace(state, **last, **changes))
 

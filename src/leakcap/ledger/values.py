@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
+from leakcap.certificate import Proof, certificate_of
 from leakcap.errors import require
 from leakcap.ledger.chain import fingerprint, require_detail, require_line, require_text
 from leakcap.ledger.curve import ORDERS, curve_of_pure, curve_ticks, rho_beside_delta
@@ -26,8 +27,8 @@ from leakcap.ledger.details import (
 )
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
-from leakcap.ledger.measured import event_text, pure_event, required, rho_of
-from leakcap.ledger.ticks import LARGEST, Ticks, countable, spend_ticks, units_spent
+from leakcap.ledger.measured import event_text, priced_by_checker, pure_event, required, rho_of
+from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks, countable, spend_ticks, units_spent
 from leakcap.numeric import float_up
 
 __all__ = ["Charge", "Entry", "Spend"]
@@ -133,6 +134,24 @@ class Spend:
             # No more is told on average than the divergence from one neighbour's answer.
             amounts = (*amounts[:2], min(self.nats_person, curve[0]), *amounts[3:])
         return Ticks.of([*map(spend_ticks, amounts), 1], curve_ticks(curve))
+
+    def certificate(self, order: float | None = None) -> dict[str, Any]:
+        """That its event tells no more at an order than is charged for it, in nats: for `leakcap-verify`.
+
+        At order ∞ that is its ε; left out, the order is ∞ where there is an ε, and else 2. It is `stated`
+        where the event, or the order, is none that a checker knows.
+
+        >>> Spend(epsilon=0.1).certificate()["problem"]["event"]
+        '{"delta":"0","epsilon":"1/10","name":"EpsilonDeltaDpEvent"}'
+        """
+        ticks, text = self.ticks(None), self.event_text
+        at = (math.inf if math.isfinite(self.epsilon) else 2.0) if order is None else float(order)
+        charged = dict(zip((*ORDERS, math.inf), (*ticks.curve, ticks.epsilon), strict=True)).get(at)
+        known = text and charged is not None and priced_by_checker(json.loads(text))
+        exact = at if math.isinf(at) else Fraction(str(at))
+        proof = Proof("price", {"event": text, "order": exact}) if known else None
+        claim = math.inf if charged is None else float_up(Fraction(charged, TICKS_PER_UNIT))
+        return certificate_of(proof, (0.0, claim), unit="nats", method="as charged", source="Mironov 2017")
 
     def _check_curve(self) -> None:
         if self.curve is None:

@@ -21,8 +21,9 @@ from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.requested import memo_of, recorded_request
 from leakcap.ledger.revising import KINDS
 from leakcap.ledger.schema import ACCOUNT, EVENT
+from leakcap.ledger.shown import shown_of
 from leakcap.ledger.slots import plan_read
-from leakcap.ledger.state import State, load_state, sums_of
+from leakcap.ledger.state import State, load_state, seed_of, sums_of
 from leakcap.ledger.sums import Regime, RunningSums
 from leakcap.ledger.ticks import NOTHING, Ticks
 from leakcap.ledger.told import Head
@@ -44,7 +45,7 @@ def verify_chain(connection: Connection, label: str, anchor: str | None) -> Head
 def proven_sums(connection: Connection, label: str, anchor: str | None = None) -> tuple[State, RunningSums]:
     """The state and the sums that follow from a chain that was read from the first row to the last."""
     query = select(EVENT).order_by(EVENT.c.seq).execution_options(yield_per=1000)
-    seen = _Seen(label, texts_of_all(connection))
+    seen = _Seen(label, texts_of_all(connection), seed_of(connection))
     with connection.execute(query) as result:
         for row in map(dict, result.mappings()):
             try:
@@ -75,8 +76,8 @@ Value = TypeVar("Value")
 class _Seen:
     """What the walk knows after the rows so far."""
 
-    def __init__(self, label: str, texts: Mapping[str, str]) -> None:
-        self.label, self.texts = label, texts
+    def __init__(self, label: str, texts: Mapping[str, str], seed: str) -> None:
+        self.label, self.texts, self.seed = label, texts, seed
         self.seq, self.entries, self.versions = 0, 0, 0
         self.head, self.time, self.sums = START, "", RunningSums()
         self.owner = ""
@@ -106,6 +107,8 @@ class _Seen:
             self._refuse(expected, "speaks of an entry that is not there")
         self._require_not_past_the_end(row)
         self._count(row)
+        if row["shown"] != shown_of(row, self.seed):
+            self._refuse(expected, "shows another analyst or other caps to certificates than it has")
         if row["kind"] != "reserve":
             self.batch.clear()
         self.versions = max(self.versions, row["data_version"])

@@ -291,6 +291,11 @@ class PrivateTable(Asking):
         """What was spent and what is left, in each currency."""
         return self.ledger.balances()
 
+    def certificate(self, delta: float = 1e-9) -> dict[str, Any]:
+        """That everything released so far, by whomever, came to so much ε but for δ, and passed no cap: JSON
+        for `leakcap-verify`. See `LedgerReader.certificate`."""
+        return self.ledger.certificate(delta)
+
     def statement(self) -> Statement:
         """What everything in the ledger lets an attacker do. Raises `InvalidQuery` where it is empty."""
         entries = self.ledger.entries()

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.database import absent, connect
-from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, SINCE, make_at_least, require_version
+from leakcap.ledger.schema import EVENT, METADATA, SCHEMA, require_version
 
 __all__ = ["copied", "emptied", "knows", "require_ledger_name", "standing"]
 
@@ -42,8 +42,7 @@ def require_ledger_name(place: str, what: str) -> None:
 
 
 def copied(source: Connection, target: Connection) -> None:
-    """Copy every table into the tables of an empty ledger, whose schema is the later one of both."""
-    make_at_least(target, source.execute(select(SCHEMA.c.version)).scalar_one())
+    """Copy every table into the tables of an empty ledger."""
     for table in METADATA.sorted_tables:
         if table is SCHEMA:
             continue
@@ -53,8 +52,7 @@ def copied(source: Connection, target: Connection) -> None:
 
 
 def emptied(connection: Connection) -> None:
-    """Take everything out of a ledger, in the caller's transaction. What comes in has rows of custody."""
-    make_at_least(connection, SINCE["restore"])
+    """Take everything out of a ledger, in the caller's transaction."""
     for table in METADATA.sorted_tables:
         if table is not SCHEMA:
             connection.execute(table.delete())

@@ -70,6 +70,10 @@ class Price:
     event: str = field(default="", repr=False)
     event_contents: str = field(default="", repr=False)
 
+    def certificate(self, order: float | None = None) -> dict[str, Any]:
+        """That the noise tells no more than is charged for it: `Spend.certificate`, for `leakcap-verify`."""
+        return self.spend.certificate(order)
+
     @cached_property
     def spend(self) -> Spend:
         """What the ledger is charged: the upper end of everything."""

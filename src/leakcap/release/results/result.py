@@ -110,6 +110,11 @@ class Release:
             raise missing(self.name)
         return self.drawn.covariances(self.query.statistic)
 
+    def certificate(self) -> dict[str, Any]:
+        """That this answer's noise tells no more than its price: JSON for `leakcap-verify`. That of all
+        answers together is `PrivateTable.certificate`."""
+        return self.price.certificate()
+
     @property
     def grouped(self) -> bool:
         """Whether the answer has a row for each group, rather than one number."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from leakcap.ledger.chain import START, row_hash
+from leakcap.ledger.chain import START, fingerprint
 from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import StoreError
 from leakcap.service.store.schema import ACTS, HEAD
@@ -70,7 +70,7 @@ def append_act(
         "details": json.dumps(dict(details or {}), sort_keys=True, separators=(",", ":")),
         "previous": head.hash,
     }
-    row["hash"] = row_hash(row)
+    row["hash"] = fingerprint(row)
     connection.execute(ACTS.insert().values(row))
     connection.execute(HEAD.update().values(seq=row["seq"], hash=row["hash"]))
 
@@ -96,7 +96,7 @@ class ActLog:
             for row in connection.execute(select(ACTS).order_by(ACTS.c.seq)):
                 seq += 1
                 fields = dict(row._mapping)
-                whole = row.hash == row_hash(fields)
+                whole = fields.pop("hash") == fingerprint(fields)
                 if (row.seq, row.previous) != (seq, previous) or not whole:
                     raise StoreError(
                         f"Act {seq} of the store `{self._database.label}` was changed, or one before it is "

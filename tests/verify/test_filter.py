@@ -1,0 +1,390 @@
+"""A ledger's certificate: hashes, sums, ε and caps computed again; no chain that was touched is proved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from mpmath import mpf
+
+import leakcap_verify as verify
+from certificate_mutants import changed, mutants
+from certified_chains import (
+    Rows,
+    asked,
+    certificate,
+    divergence,
+    epsilon,
+    exact,
+    holds,
+    json_of,
+    ledger,
+    relinked,
+    rows_of,
+    written,
+)
+from leakcap.errors import InvalidParameter, LedgerError
+from leakcap.ledger import Caps, Charge, Group, Ledger, Limits, Slot, SlotPlan, Spend
+from leakcap.ledger.amending import Proposed
+from leakcap.ledger.chain import text_hash
+from leakcap.ledger.curve import ORDERS
+
+COUNT = '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
+SUM = '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/40","sensitivity":8}'
+TWICE = f'{{"count":2,"event":{COUNT},"name":"SelfComposedDpEvent"}}'
+BOTH = f'{{"events":[{SUM},{TWICE}],"name":"ComposedDpEvent"}}'
+NORMAL = '{"name":"GaussianDpEvent","noise_multiplier":"25/2"}'
+GRID = '{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"200"}'
+SAMPLED = f'{{"event":{NORMAL},"name":"PoissonSampledDpEvent","sampling_probability":"1/100"}}'
+
+
+def of(event: str, epsilon: float = float("inf"), **more: Any) -> Charge:
+    """A charge of all that an event tells."""
+    from leakcap.ledger.measured import guarantee
+
+    spend = Spend(epsilon, curve=guarantee(event).curve, event=event, **more)
+    return Charge("n", "count where ill", spend)
+
+
+CAPS: dict[str, tuple[Caps, Sequence[Charge]]] = {
+    "ε added up": (Caps(0.9, nats_person=0.05, queries=3), [asked(0.1), of(COUNT, 0.1), of(BOTH, 0.4)]),
+    "all together": (Caps(2.5, 1e-6), [of(COUNT, 0.1)] * 12 + [of(NORMAL)] * 2),
+    "one order": (Caps(1.3, 1e-6, order=14), [of(GRID)] * 9),
+    "with a δ of their own": (Caps(2.0, 1e-6, delta_of_answers=3e-7), [asked(0.2, delta=1e-7)] * 3),
+    "ρ": (Caps(rho=0.02), [of(GRID), of(COUNT, 0.1)]),
+    "each analyst": (Caps(1.0, each_analyst=Limits(0.2)), [asked(0.1, name) for name in ("a", "b", "a")]),
+    "a group": (
+        Caps(1.0, groups={"ward": Group(0.3, members=("a", "b"))}),
+        [asked(0.1, name) for name in ("a", "b", "c", "a")],
+    ),
+    "each month": (Caps(1.0, each_period=Limits(0.3), period="month"), [asked(0.1)] * 3),
+    "each week": (Caps(1.0, each_period=Limits(0.3), period="week"), [asked(0.1)] * 3),
+}
+FOUND = {name: certificate(*given) for name, given in CAPS.items()}
+
+
+def said(found: Any) -> verify.Verdict | str:
+    try:
+        (one,) = verify.read(json.dumps(found).encode())
+        return verify.check(one)
+    except verify.Malformed as error:
+        return str(error)
+
+
+def verdict(found: Any) -> str:
+    told = said(found)
+    return told if isinstance(told, str) else told.verdict
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_a_ledger_is_proved_and_its_claim_is_true(name: str) -> None:
+    found = FOUND[name]
+    assert (found["kind"], found["problem"]["accounts"], verdict(found)) == ("filter", "all", "proved")
+    truth, upper = epsilon(found), exact(found["claim"]["upper"])
+    assert truth <= upper <= truth * (1 + mpf("1e-9")) + mpf("3e-12")
+    below = changed(found, ("claim", "upper"), (float(truth) * (1 - 1e-6)).hex())
+    assert verdict(below) == "not proved"
+
+
+def claims_too_much(found: dict[str, Any]) -> bool:
+    """Of a certificate that was changed and is proved: whether its claim, or its chain, is not true."""
+    low, high = (
+        exact(found["claim"][end]) if found["claim"][end] != "inf" else mpf("inf")
+        for end in ("lower", "upper")
+    )
+    delta = sum((Fraction(row["delta"], 10**12) for row in rows_of(found)), Fraction(0))
+    small = exact(found["problem"]["delta_of_answers"]) < mpf(delta.numerator) / delta.denominator
+    return low > 0 or high < epsilon(found) or not holds(found) or small
+
+
+def test_no_mutant_that_claims_too_much_is_proved() -> None:
+    """Some of the fields and digits of two ledgers; `benchmarks/verify.py` takes all."""
+    for name in ("ε added up", "with a δ of their own"):
+        every = list(mutants(FOUND[name], tuple(verify.KINDS)))
+        some = random.Random(18).sample(every, 250)
+        proved = [one for one in some if verdict(one) == "proved"]
+        assert len(proved) < len(some)
+        assert [one for one in proved if claims_too_much(one)] == []
+
+
+CLAIM = ("claim", "upper")
+
+
+def test_the_mutants_are_held_against_the_truth() -> None:
+    """Planted: a checker that believes the claim, and one that does not look at the chain."""
+    found = FOUND["ε added up"]
+    assert claims_too_much(changed(found, CLAIM, "1/10"))
+    assert claims_too_much(changed(found, ("problem", "head"), "0" * 64))
+
+
+def lowered(rows: Rows, column: str, place: int = 2) -> None:
+    """A tenth less in one amount, or at all orders."""
+    row = rows[place]
+    if column == "curve":
+        row["curve"] = ",".join(str(int(t) * 9 // 10) for t in row["curve"].split(","))
+    else:
+        row[column] = row[column] * 9 // 10
+
+
+TOUCHED: dict[str, Callable[[Rows], Any]] = {
+    "a row dropped": lambda rows: rows.pop(2),
+    "the last row dropped": lambda rows: rows.pop(),
+    "two rows swapped": lambda rows: rows.insert(1, rows.pop(2)),
+    "a row twice": lambda rows: rows.append(rows[-1]),
+    "a tick less": lambda rows: rows[2].update(epsilon=rows[2]["epsilon"] - 1),
+    "a cap raised": lambda rows: rows[0].update(
+        shown=rows[0]["shown"].replace("900000000000", "990000000000")
+    ),
+    "another rest": lambda rows: rows[1].update(rest="0" * 64),
+    "another day": lambda rows: rows[1].update(day="2020-01-01"),
+    "another analyst": lambda rows: rows[1].update(shown="0" * 32),
+}
+
+
+@pytest.mark.parametrize("name", TOUCHED)
+def test_a_chain_that_was_linked_anew_has_another_head(name: str) -> None:
+    """Whoever has the source can hash all rows again, and meets a head that was published before."""
+    found = FOUND["ε added up"]
+    other = relinked(found, TOUCHED[name])
+    assert other["problem"]["head"] != found["problem"]["head"]
+    published = changed(other, ("problem", "head"), found["problem"]["head"])
+    assert said(published) == "`head` is not the last row's hash"
+    unlinked = changed(found, ("witness", "rows"), [json.dumps(row) for row in rows_of(other)])
+    assert verdict(unlinked) not in ("proved", "refuted", "not proved")
+
+
+def test_the_head_of_another_ledger_is_refused() -> None:
+    other = certificate(*CAPS["ε added up"])
+    assert "head" in str(said(changed(other, ("problem", "head"), FOUND["ε added up"]["problem"]["head"])))
+
+
+@pytest.mark.parametrize("column", ["epsilon", "curve", "rho"])
+def test_a_charge_below_its_event_is_not_proved(column: str) -> None:
+    """Though all hashes are good: in `filter-as-charged` it is what stands there."""
+    found = relinked(FOUND["ε added up"], lambda rows: lowered(rows, column))
+    told = said(found)
+    assert isinstance(told, verify.Verdict)
+    assert told.verdict == "not proved"
+    assert f"row 3: `{column}` may be less than its event's" in told.claim
+    as_charged = found | {"kind": "filter-as-charged", "formula": verify.FORMULAS["filter-as-charged"]}
+    assert verdict(as_charged) == "proved"
+
+
+PASSED: dict[str, tuple[str, Callable[[Rows], Any], str]] = {
+    "ε": ("ε added up", lambda rows: rows.append(rows[3]), "`epsilon` of everything"),
+    "queries": ("ε added up", lambda rows: rows.append(rows[1]), "`queries` of everything"),
+    "nats": ("ε added up", lambda rows: rows[1].update(nats_person=2 * 10**10), "`nats_person` of every"),
+    "no bound": ("ε added up", lambda rows: rows[1].update(nats_person=None), "`nats_person` of everything"),
+    "a δ": ("ε added up", lambda rows: rows[1].update(delta=1), "`delta` of everything"),
+    "all together": ("all together", lambda rows: rows.extend([rows[1]] * 20), "`epsilon` of everything"),
+    "one order": ("one order", lambda rows: rows.extend([rows[1]] * 9), "`epsilon` of everything"),
+    "their own δ": (
+        "with a δ of their own", lambda rows: rows.append(rows[1]), "`delta` of everything",
+    ),
+    "ρ": ("ρ", lambda rows: rows.extend([rows[1]] * 9), "`rho` of everything"),
+    "an analyst": ("each analyst", lambda rows: rows.append(rows[1]), "`epsilon` of analyst "),
+    "a group": ("a group", lambda rows: rows.append(rows[1]), "`epsilon` of group "),
+    "a month": ("each month", lambda rows: rows.append(rows[1]), "`epsilon` of period 20"),
+    "a week": ("each week", lambda rows: rows.append(rows[1]), "`epsilon` of period 20"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_a_passed_cap_refutes_by_its_row_and_name(name: str) -> None:
+    base, change, cap = PASSED[name]
+    found = relinked(FOUND[base], change)
+    as_charged = found | {"kind": "filter-as-charged", "formula": verify.FORMULAS["filter-as-charged"]}
+    as_charged["claim"] = {"lower": "0", "upper": "inf", "unit": "nats"}
+    told = said(as_charged)
+    assert isinstance(told, verify.Verdict)
+    assert told.verdict == "refuted"
+    assert f"passes the cap {cap}" in told.claim
+
+
+def test_caps_to_the_brim_are_proved() -> None:
+    """Nine tenths under a cap of nine, which is a cap that a tick more would pass."""
+    found = certificate(Caps(0.9), [asked(0.1)] * 9)
+    assert verdict(found) == "proved"
+    assert verdict(relinked(found, lambda rows: rows[9].update(epsilon=100_000_000_001))) == "refuted"
+
+
+POLICY = json.dumps(
+    {"dataset": "d", "unit": {"id": "p"}, "neighbours": "add-remove-one", "caps": {}, "columns": {}}
+    | {"tables": {}},
+    sort_keys=True, separators=(",", ":"),
+)  # fmt: skip
+OTHER = POLICY.replace('"columns":{}', '"columns":{"x":{}}')
+
+
+def amended() -> dict[str, Any]:
+    with Ledger.open("sqlite://", dataset="d", policy=text_hash(POLICY), text=POLICY, caps=Caps(0.9)) as book:
+        book.reserve([asked(0.4)])
+        after = book.amend(Proposed(OTHER, Caps(0.2), "less"))
+        return json_of(after.certificate(1e-6))
+
+
+def test_an_amendment_carries_over_what_was_spent() -> None:
+    """A cap below it is none that a spend passed; one that carries less over is refused."""
+    found = amended()
+    assert (found["problem"]["accounts"], verdict(found)) == ("everything", "proved")
+    assert float.fromhex(found["claim"]["upper"]) >= 0.4
+    assert "carries over less" in str(said(relinked(found, lambda rows: lowered(rows, "epsilon"))))
+    spent = relinked(found, lambda rows: rows.append(rows[1]))
+    told = said(spent)
+    assert isinstance(told, verify.Verdict)
+    assert (told.verdict, "row 4 passes the cap `epsilon`" in told.claim) == ("refuted", True)
+    assert "not shown" in str(said(changed(found, ("problem", "accounts"), "all")))
+
+
+def test_what_the_checker_cannot_price_is_as_charged() -> None:
+    """Sampled noise, and what a plan paid for: the charges stand, and the kind says so."""
+    with ledger(Caps(5.0, 1e-6), [of(SAMPLED)]) as book:
+        sampled = json_of(book.certificate())
+    with ledger(Caps(5.0, 1e-6, delta_of_answers=1e-6), []) as book:
+        book.plan(SlotPlan("year", [Slot("monthly", 12, epsilon=0.2)], delta=1e-6))
+        book.reserve([Charge("n", "count", Spend(0.2), slot="monthly")])
+        planned = json_of(book.certificate())
+    for found, why in (
+        (sampled, "no price of `PoissonSampledDpEvent`"),
+        (planned, "row 2: `epsilon` may be less"),
+    ):
+        assert (found["kind"], verdict(found)) == ("filter-as-charged", "proved")
+        told = said(found | {"kind": "filter", "formula": verify.FORMULAS["filter"]})
+        assert isinstance(told, verify.Verdict)
+        assert told.verdict == "not proved"
+        assert why in told.claim
+
+
+PRICED = {
+    "a count": COUNT, "a sum": SUM, "several": BOTH, "Gaussian": NORMAL,
+    "pure": '{"delta":"1/1000000","epsilon":"3/2","name":"EpsilonDeltaDpEvent"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRICED)
+@pytest.mark.parametrize("order", [1.0, 1.25, 3.5, 20.0])
+def test_a_price_is_the_divergence_by_its_definition(name: str, order: float) -> None:
+    event = PRICED[name]
+    truth = divergence(json.loads(event), mpf(order))
+    problem = {"event": event, "order": str(Fraction(str(order)))}
+    claim = {"lower": "0", "upper": "0", "unit": "nats"}
+    found = {
+        "schema": verify.SCHEMA, "kind": "price", "evidence": "proved", "claim": claim, "problem": problem,
+        "witness": {}, "formula": verify.FORMULAS["price"], "source": "",
+    }  # fmt: skip
+    for share, expected in ((1 + 1e-9, "proved"), (1 - 1e-9, "not proved")):
+        assert verdict(changed(found, CLAIM, (float(truth) * share).hex())) == expected
+
+
+def test_a_spend_has_a_certificate_at_each_order() -> None:
+    """ε by itself, a curve where there is no ε; one that no checker prices is stated."""
+    spend = of(BOTH, 0.4).spend
+    for order in (*ORDERS, float("inf")):
+        assert verdict(json_of(spend.certificate(order))) == "proved"
+    assert spend.certificate()["problem"]["order"] == "inf"
+    assert of(NORMAL).spend.certificate()["problem"]["order"] == "2"
+    assert spend.certificate(2.6)["kind"] == of(SAMPLED).spend.certificate()["kind"] == "stated"
+    less = Spend(0.3, curve=spend.curve, event=BOTH).certificate()
+    assert verdict(json_of(less)) == "not proved"
+
+
+def test_nothing_is_shown_of_questions_answers_and_names() -> None:
+    """Two like charges have other digests, unsalted guesses meet none, and no two ledgers share names."""
+    seen = []
+    for _ in range(2):
+        with ledger(Caps(0.9, analysts={"Dr. Ng": Limits(0.5)}), []) as book:
+            for _ in range(2):
+                (entry,) = book.reserve([asked(0.1, "Dr. Ng")], data="file 7")
+                book.mark_released([entry.id], answers={entry.id: [[4711]]})
+            found = json_of(book.certificate())
+            with book._database.reading() as connection:
+                kept = [
+                    dict(row) for row in connection.exec_driver_sql("SELECT * FROM leakcap_event").mappings()
+                ]
+        text = json.dumps(found)
+        assert not any(word in text for word in ("Dr. Ng", "count where ill", "4711", "file 7", book.url))
+        rows = rows_of(found)
+        assert len({row["rest"] for row in rows}) == len(rows) == 5
+        for row, shown in zip(kept, rows, strict=True):
+            rest = {
+                name: row[name]
+                for name in row
+                if name not in shown and name not in ("hash", "format", "salt")
+            }
+            guess = hashlib.sha256(
+                json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
+            ).hexdigest()
+            salted = {**rest, "salt": row["salt"]}
+            opened = hashlib.sha256(
+                json.dumps(salted, sort_keys=True, separators=(",", ":")).encode()
+            ).hexdigest()
+            assert guess != shown["rest"] == opened
+        assert rows[1]["shown"] == rows[3]["shown"]
+        seen.append(rows[1]["shown"])
+    assert seen[0] != seen[1]
+
+
+def test_what_a_certificate_cannot_be_made_of_is_refused() -> None:
+    with ledger(Caps(), [asked(0.1)]) as book:
+        for delta in (0.0, 1.0, float("nan"), 1e-13):
+            with pytest.raises(InvalidParameter, match="`delta` of `odometer`"):
+                book.certificate(delta)
+        with book._database.writing() as connection:
+            connection.exec_driver_sql("UPDATE leakcap_event SET epsilon = 1 WHERE seq = 2")
+        with pytest.raises(LedgerError, match=r"Row 2 .* was edited"):
+            book.certificate()
+
+
+ROWS = ("witness", "rows")
+
+
+def hostile() -> dict[str, dict[str, Any]]:
+    found = FOUND["ε added up"]
+    rows = found["witness"]["rows"]
+    deep = '{"name":"SelfComposedDpEvent","count":2,"event":' * 400 + COUNT + "}" * 400
+    return {
+        "no rows": changed(found, ROWS, []),
+        "rows of numbers": changed(found, ROWS, [1, 2]),
+        "a row that is no JSON": changed(found, ROWS, [rows[0], rows[1][:50]]),
+        "a row with NaN": changed(found, ROWS, [rows[0].replace(":0,", ":NaN,", 1)]),
+        "a decimal": changed(found, ROWS, [rows[0].replace(":0,", ":0.5,", 1)]),
+        "half a sign": changed(found, ROWS, ["\ud800"]),
+        "a name twice": changed(found, ROWS, [rows[0][:-1] + ',"seq":1}']),
+        "an event that is very deep": relinked(found, lambda rows: rows[1].update(event=deep)),
+        "an event of nothing": relinked(found, lambda rows: rows[1].update(event='{"name":[]}')),
+        "an event that divides by zero": relinked(
+            found, lambda rows: rows[1].update(event='{"name":"GaussianDpEvent","noise_multiplier":"0"}')
+        ),
+        "a negative amount": relinked(found, lambda rows: rows[1].update(epsilon=-1)),
+        "a short curve": relinked(found, lambda rows: rows[1].update(curve="1,2")),
+        "caps that are none": relinked(found, lambda rows: rows[0].update(shown='{"caps":[]}')),
+        "caps in words": relinked(found, lambda rows: rows[0].update(shown='{"caps":{"epsilon":"much"}}')),
+        "another format": relinked(found, lambda rows: rows[1].update(format=5)),
+        "a second beginning": relinked(found, lambda rows: rows[1].update(kind="open")),
+        "a δ of nothing": changed(found, ("problem", "delta"), "0"),
+        "accounts of some": changed(found, ("problem", "accounts"), "some"),
+    }
+
+
+HOSTILE = hostile()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_chains_are_refused(name: str) -> None:
+    told = said(HOSTILE[name])
+    assert isinstance(told, str), told
+    assert len(told) < 200
+
+
+def test_a_chain_of_sums_that_are_believed_would_be_seen() -> None:
+    """Planted: a second route that adds no more than ε up misses what curves prove, and is told apart."""
+    found = FOUND["all together"]
+    sums = sum(Fraction(row["epsilon"] or 0, 10**12) for row in rows_of(found) if row["kind"] == "reserve")
+    assert epsilon(found) > 0
+    assert abs(epsilon(found) - mpf(sums.numerator) / sums.denominator) > 0.1
+    assert written(found, rows_of(found))["problem"]["head"] == found["problem"]["head"]
