@@ -126,6 +126,12 @@ def asked(day: dict[str, Any]) -> dict[str, list[Any]]:
     }
 
 
+def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without salts and pseudonyms."""
+    own = ("salt", "shown", "previous", "hash")
+    return [{name: value for name, value in row.items() if name not in own} for row in rows]
+
+
 def lowest() -> list[float]:
     """What counts tell at least, as the processor computes it."""
     policy = load_policy(POLICIES["present"])
@@ -178,8 +184,8 @@ def test_one_ledger_on_many_processors(tmp_path: Path) -> None:
         assert asked(other) == asked(days[0])
         for name, one in other.items():
             assert len(one["rows"]) > 180
-            # Byte by byte, the hash of each row among them.
-            assert json.dumps(one["rows"]) == json.dumps(days[0][name]["rows"])
+            # Byte by byte, but for what each ledger draws by itself, and the hashes over that.
+            assert json.dumps(plain(one["rows"])) == json.dumps(plain(days[0][name]["rows"]))
 
 
 @pytest.mark.parametrize("apart", [1, 2])

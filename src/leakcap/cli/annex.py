@@ -108,6 +108,7 @@ def _enter(
 
 def _record_of(source: str) -> tuple[OwnerAnswers, AnnexRecord]:
     from leakcap import __version__
+    from leakcap.cli.certifying import certificate_hash
     from leakcap.ledger import Ledger
     from leakcap.release.asking.owner import OwnerAnswers
     from leakcap.report.records import AnnexRecord
@@ -125,6 +126,7 @@ def _record_of(source: str) -> tuple[OwnerAnswers, AnnexRecord]:
             amendments=book.amendments(),
             revisions=book.revisions(),
             answers=said,
+            certificate=certificate_hash(book),
             version=__version__,
         )
     return said, record

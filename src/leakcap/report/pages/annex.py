@@ -117,6 +117,7 @@ def _on_record(record: AnnexRecord) -> Section:
         ("software", f"leakcap {', '.join(record.software)}"),
         ("ledger", f"{record.anchor.rows:,} rows, read from the first; the chain holds"),
         ("anchor", record.anchor.head),
+        *([("certificate", f"SHA-256 {record.anchor.certificate}")] if record.anchor.certificate else []),
         ("policy", record.fingerprint),
         ("who asked", who or "nobody yet"),
         ("noise", noises or "none drawn yet"),

@@ -35,6 +35,10 @@ class AnchorRecord(Part):
 
     rows: int
     head: str
+    certificate: Annotated[
+        str | None,
+        Field(description="SHA-256 of the file that `leakcap budget --certificate` writes of this chain"),
+    ] = None
 
 
 class MechanismRecord(Part):
@@ -102,9 +106,11 @@ class AnnexRecord(Record):
         amendments: Sequence[Amendment] = (),
         revisions: Sequence[Revision] = (),
         answers: OwnerAnswers | None = None,
+        certificate: str | None = None,
         version: str,
     ) -> Self:
-        """The annex of everything in a ledger; `head` is what `Ledger.verify` returned."""
+        """The annex of everything in a ledger; `head` is what `Ledger.verify` returned, `certificate` the
+        SHA-256 of the file of its certificate."""
         said = answers or OwnerAnswers()
         exposure = exposure_so_far(entries, policy) if entries else None
         total = None if exposure is None else statement_of(exposure)
@@ -136,7 +142,7 @@ class AnnexRecord(Record):
             amendments=tuple(map(AmendmentRecord.of, amendments)),
             revisions=tuple(map(RevisionRecord.of, revisions)),
             software=tuple(sorted({version, *(entry.version for entry in entries)})),
-            anchor=AnchorRecord(rows=head.rows, head=head.hash),
+            anchor=AnchorRecord(rows=head.rows, head=head.hash, certificate=certificate),
             randomness=RANDOMNESS,
         )
 

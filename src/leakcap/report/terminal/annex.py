@@ -60,6 +60,7 @@ def _print_record(console: Console, record: AnnexRecord) -> None:
         ("noise", noises or "none drawn yet"),
         ("randomness", record.randomness),
         ("ledger", f"{record.anchor.rows:,} rows; the chain holds; anchor {record.anchor.head}"),
+        *([("certificate", f"SHA-256 {record.anchor.certificate}")] if record.anchor.certificate else []),
     ):
         console.print(Text(plain(f"{what}: {told}")), soft_wrap=True)
     for one in record.asked_by:
