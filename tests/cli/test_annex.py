@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import math
@@ -150,7 +151,10 @@ def test_the_anchor_is_the_one_that_verify_prints_and_nothing_is_spent(place: Pa
     before = json.loads(leakcap("ledger", "verify", QUERIES, "--json", cwd=place).stdout)
     anchor = record_of(place)["anchor"]
     after = json.loads(leakcap("ledger", "verify", QUERIES, "--json", cwd=place).stdout)
-    assert anchor == {"rows": before["rows"], "head": before["head"]}
+    found = {"rows": before["rows"], "head": before["head"]}
+    target = place / "certificate.json"
+    assert leakcap("budget", QUERIES, "--certificate", target, cwd=place).returncode == 0
+    assert anchor == found | {"certificate": hashlib.sha256(target.read_bytes()).hexdigest()}
     assert before == after
 
 

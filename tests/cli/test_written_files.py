@@ -94,6 +94,8 @@ KEPT = ["policy.toml", "visits.csv", "spent.db", "spent.db-wal", "spent.db-shm"]
 WAYS = {
     "release --report": (["release", "q.toml", "--report"], ".html"),
     "release --csv": (["release", "q.toml", "--csv"], ".csv"),
+    "release --certificate": (["release", "q.toml", "--certificate"], ".json"),
+    "budget --certificate": (["budget", "q.toml", "--certificate"], ".json"),
     "release --excel": (["release", "q.toml", "--excel"], ".xlsx"),
     "sql --csv": (
         ["sql", "SELECT COUNT(*) FROM ward", "--epsilon", "0.1", "--in", "q.toml", "--csv"],
@@ -107,7 +109,7 @@ WAYS = {
     "ledger export --output": (["ledger", "export", "q.toml", "--output"], ".csv"),
     "ledger backup": (["ledger", "backup", "q.toml"], ".backup"),
     "annex --output": (["annex", "q.toml", "--output"], ".md"),
-    "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".json"),
+    "fit --checkpoint": (["fit", "m.toml", "--checkpoint"], ".checkpoint"),
     "hierarchy --csv": (["hierarchy", "h.toml", "--csv"], ".csv"),
     "hierarchy --excel": (["hierarchy", "h.toml", "--excel"], ".xlsx"),
     "hierarchy --report": (["hierarchy", "h.toml", "--report"], ".html"),
@@ -161,6 +163,8 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
         ("sql", "excel"),
         ("channel", "certificate"),
         ("convert", "certificate"),
+        ("release", "certificate"),
+        ("budget", "certificate"),
     }
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert (
@@ -204,7 +208,7 @@ def spelled(kept: Path, ending: str) -> Iterator[Path]:
             make(kept, link)
             yield link
     (folder / "aside").symlink_to(folder)
-    if kept.suffix == ending or ending == ".json":
+    if kept.suffix == ending or ending == ".checkpoint":
         yield kept
         yield folder / "." / "aside" / ".." / folder.name / kept.name
         yield folder / "aside" / kept.name
