@@ -7,7 +7,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -79,10 +79,14 @@ def certificate(folder: Path) -> None:
     (folder / "curator.key").write_bytes(secret)
 
 
-def placed(folder: Path, port: int, upstream: int) -> Path:
-    """The example with the test's places in place of a machine's: nothing else of it is changed."""
-    text = EXAMPLE.read_text(encoding="utf-8")
+def placed(
+    folder: Path, port: int, upstream: int, example: Path = EXAMPLE, changes: Sequence[tuple[str, str]] = ()
+) -> Path:
+    """An example with the test's places in place of a machine's: nothing else of it is changed, except what a
+    test plants."""
+    text = example.read_text(encoding="utf-8")
     for old, new in (
+        *changes,
         ("/run/nginx.pid", str(folder / "nginx.pid")),
         ("/var/log/nginx", str(folder)),
         ("/etc/leakcap/tls", str(folder)),
@@ -98,21 +102,29 @@ def placed(folder: Path, port: int, upstream: int) -> Path:
 @contextmanager
 def proxied(folder: Path) -> Iterator[Proxy]:
     """nginx as the example has it, before a curator with its real processes."""
+    with started(folder, CURATOR) as curator, in_front(folder, curator) as proxy:
+        yield proxy
+
+
+@contextmanager
+def in_front(
+    folder: Path, curator: Started, *, example: Path = EXAMPLE, changes: Sequence[tuple[str, str]] = ()
+) -> Iterator[Proxy]:
+    """nginx before a curator that runs; its files are in the folder."""
     program = shutil.which("nginx") or "/usr/sbin/nginx"
-    with started(folder, CURATOR) as curator:
-        certificate(folder)
-        port = free_port()
-        file = placed(folder, port, curator.port)
-        words = [program, "-p", str(folder), "-e", str(folder / "errors.log"), "-c", str(file)]
-        checked = subprocess.run([*words, "-t"], capture_output=True, text=True, timeout=30)
-        assert checked.returncode == 0, checked.stderr
-        process = subprocess.Popen(with_us([*words, "-g", "daemon off;"]))
-        try:
-            _wait(port)
-            yield Proxy(port, curator, folder / "curator.pem")
-        finally:
-            process.terminate()
-            process.wait(20)
+    certificate(folder)
+    port = free_port()
+    file = placed(folder, port, curator.port, example, changes)
+    words = [program, "-p", str(folder), "-e", str(folder / "errors.log"), "-c", str(file)]
+    checked = subprocess.run([*words, "-t"], capture_output=True, text=True, timeout=30)
+    assert checked.returncode == 0, checked.stderr
+    process = subprocess.Popen(with_us([*words, "-g", "daemon off;"]))
+    try:
+        _wait(port)
+        yield Proxy(port, curator, folder / "curator.pem")
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 def _wait(port: int) -> None:

@@ -32,6 +32,7 @@ class Curator:
     providers: Providers
     metrics: Metrics = field(default_factory=Metrics)
     at_once: AtOnce = field(default_factory=AtOnce)
+    streams: AtOnce = field(default_factory=lambda: AtOnce(what="jobs' streams of events are open"))
 
     def who(self, request: Request) -> Principal:
         """Who asks, by the header `Authorization`. Raises `Unauthenticated`."""

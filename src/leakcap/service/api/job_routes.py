@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response
 
-from leakcap.errors import LeakcapError
 from leakcap.service.api.answers import JobsTold, JobTold
 from leakcap.service.api.bodies import DecisionBody
 from leakcap.service.api.curator import Curator
+from leakcap.service.api.job_events import JobEvents, event_id
 from leakcap.service.api.told import told_of_job
 from leakcap.service.api.verbs import jobs as verbs
 from leakcap.service.store.job_states import UNFINISHED
-from leakcap.service.store.jobs import Job
 
 __all__ = ["job_routes"]
-
-_PAUSE = 0.5
-_LONGEST = 600
-
-
-def _still(curator: Curator, request: Request, number: str) -> Job:
-    """The job, for who may see it now."""
-    return verbs.find_job(curator, curator.who(request), number)
 
 
 def job_routes(curator: Curator) -> APIRouter:
@@ -58,30 +46,31 @@ def job_routes(curator: Curator) -> APIRouter:
 
     @routes.get(
         "/jobs/{number}/events",
-        response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+        response_class=Response,
+        responses={
+            200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            204: {"description": "It has ended, and that was told"},
+        },
     )
-    async def events(request: Request, number: str) -> StreamingResponse:
-        """The job as it goes on, as server-sent events, until it ends."""
+    async def events(request: Request, number: str) -> Response:
+        """The job as it goes on, as server-sent events, until it ends; `Last-Event-ID` goes on after it."""
         principal = await run_in_threadpool(curator.who, request)
-        await run_in_threadpool(verbs.find_job, curator, principal, number)
 
-        async def stream() -> AsyncIterator[str]:
-            last = ""
-            for _ in range(int(_LONGEST / _PAUSE)):
-                try:
-                    job = await run_in_threadpool(_still, curator, request, number)
-                except LeakcapError:  # signed out, or no longer theirs to see
-                    return
-                text = json.dumps(told_of_job(job, own=job.subject == principal.subject))
-                if text != last:
-                    last = text
-                    yield f"event: job\ndata: {text}\n\n"
-                if job.state not in UNFINISHED or await request.is_disconnected():
-                    return
-                await asyncio.sleep(_PAUSE)
+        def told() -> dict[str, Any]:
+            """As it is, to whoever may see it now."""
+            job = verbs.find_job(curator, curator.who(request), number)
+            return told_of_job(job, own=job.subject == principal.subject)
 
-        return StreamingResponse(stream(), media_type="text/event-stream")
+        first, since = await run_in_threadpool(told), request.headers.get("last-event-id", "")
+        if since == event_id(first) and first["state"] not in UNFINISHED:
+            return Response(status_code=204)
+        return JobEvents(
+            lambda: run_in_threadpool(told),
+            since=since,
+            gone=request.is_disconnected,
+            subject=principal.subject,
+            at_once=curator.streams,
+        )
 
     @routes.get("/approvals", response_model=JobsTold, response_model_exclude_unset=True)
     def approvals(request: Request) -> dict[str, Any]:

@@ -53,22 +53,24 @@ class Rates:
 
 
 class AtOnce:
-    """How many questions of each person are being answered, so that nobody's fill the queue of the engine.
+    """How many questions of each person are being answered, so that nobody's fill the queue of the engine;
+    or how many streams are open, so that nobody's take all connections.
 
     >>> with AtOnce(1).one("local:ada"):
     ...     print("answered")
     answered
     """
 
-    def __init__(self, most: int = _AT_ONCE) -> None:
-        self._most, self._now, self._lock = most, Counter[str](), threading.Lock()
+    def __init__(self, most: int = _AT_ONCE, *, what: str = "questions are being answered") -> None:
+        self._most, self._what = most, what
+        self._now, self._lock = Counter[str](), threading.Lock()
 
     @contextmanager
     def one(self, subject: str) -> Iterator[None]:
         """One question of this person. Raises `TooManyRequests`."""
         with self._lock:
             if self._now[subject] >= self._most:
-                raise TooManyRequests(f"{self._most} of your questions are being answered. Wait for one.")
+                raise TooManyRequests(f"{self._most} of your {self._what}. Wait for one.")
             self._now[subject] += 1
         try:
             yield
