@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 
 from curator_played import free_port
 from ending_with_us import with_us
+from leakcap.client.certificates import with_certificate
 from service.started import Started, started
 
 NAME = "curator.example.org"
@@ -35,16 +36,21 @@ class Proxy:
     curator: Started
     certificate: Path
 
-    def connection(self, source: str = "127.0.0.1", name: str = NAME) -> ssl.SSLSocket:
-        """A connection whose certificate was checked, from an address of loopback."""
+    def connection(
+        self, source: str = "127.0.0.1", name: str = NAME, shown: Path | None = None
+    ) -> ssl.SSLSocket:
+        """A connection whose certificate was checked, from an address of loopback; with a certificate of
+        one's own, if given, as leakcap's client shows it."""
         context = ssl.create_default_context(cafile=str(self.certificate))
+        if shown is not None:
+            with_certificate(context, shown)
         raw = socket.create_connection(("127.0.0.1", self.port), timeout=30, source_address=(source, 0))
         return context.wrap_socket(raw, server_hostname=name)
 
-    def told(self, request: bytes, *, seconds: float = 3.0) -> bytes:
+    def told(self, request: bytes, *, seconds: float = 3.0, shown: Path | None = None) -> bytes:
         """All that is answered on one connection, until it is closed or nothing comes any more."""
         parts = []
-        with self.connection() as connection:
+        with self.connection(shown=shown) as connection:
             connection.sendall(request)
             connection.settimeout(seconds)
             try:

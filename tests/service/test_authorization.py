@@ -56,10 +56,17 @@ see people                           . . . . d
 add a person                         . . . . d
 remove a person                      . . . . d
 set another's password               . . . . d
+register or withdraw a certificate   . . . . d
 see administrative acts              o . . u d
 """
 ROWS = {line[:37].strip(): line[37:].split() for line in WANTED.strip().splitlines()}
-WIDE = {"see people", "add a person", "remove a person", "set another's password"}
+WIDE = {
+    "see people",
+    "add a person",
+    "remove a person",
+    "set another's password",
+    "register or withdraw a certificate",
+}
 
 
 def grant(role: Role, dataset: str = "ward", subject: str = "local:alice") -> Grant:

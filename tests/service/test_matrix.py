@@ -87,6 +87,9 @@ ROUTES = (
     Route("GET", "/v1/people", Action.SEE_PEOPLE),
     Route("POST", "/v1/people", Action.ADD_PERSON, body={"subject": "local:gus"}),
     Route("DELETE", "/v1/people/{subject}", Action.REMOVE_PERSON),
+    Route("POST", "/v1/people/{subject}/certificates", Action.SET_CERTIFICATE,
+          body={"thumbprint": "0" * 64}),
+    Route("DELETE", "/v1/people/{subject}/certificates/{thumbprint}", Action.SET_CERTIFICATE),
     Route("GET", "/v1/acts", Action.SEE_ACTS),
     Route("DELETE", "/v1/session", Action.SEE_ONESELF),  # last: the credential ends
 )  # fmt: skip
@@ -299,7 +302,7 @@ async def _told(app: ASGIApp, visitor: Visitor, route: Route, jobs: tuple[str, s
     """200 for whoever was let in, whatever came of it, else the status of the refusal."""
     done, waits = jobs
     number = waits if "approvals" in route.path else done if "jobs" in route.path else "0" * 16
-    path = route.path.format(dataset="ward", number=number, subject="local:ghost")
+    path = route.path.format(dataset="ward", number=number, subject="local:ghost", thumbprint="0" * 64)
     headers = {**KEY, **({"authorization": visitor.header} if visitor.header else {})}
     said = await request(app, route.method, path, headers, route.body)
     assert said.status < 500, f"{visitor.name}: {route.method} {path}: {said.content[:200]!r}"

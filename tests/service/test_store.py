@@ -33,12 +33,30 @@ def test_what_one_writes_another_reads(opened: Open, url: str) -> None:
 
 def test_another_schema_is_refused_by_name(opened: Open, url: str) -> None:
     opened(url).close()
-    execute(url, "UPDATE curator_schema SET version = 2")
-    with pytest.raises(StoreError, match=r"has schema 2, this leakcap reads 1\. A newer leakcap wrote it"):
+    execute(url, "UPDATE curator_schema SET version = 3")
+    with pytest.raises(StoreError, match=r"has schema 3, this leakcap reads 2\. A newer leakcap wrote it"):
         opened(url)
     execute(url, "DELETE FROM curator_schema")
     with pytest.raises(StoreError, match="does not say which schema it has"):
         opened(url)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_store_of_the_schema_before_gets_what_it_lacks(opened: Open, url: str, create: bool) -> None:
+    """As it was before there were certificates; what is in it stays, and nothing else is mended."""
+    with opened(url) as before:
+        before.people.add("local:alice", by="curator")
+        acts = before.verify_acts()
+    execute(url, "DROP TABLE curator_certificates")
+    with opened(url) as broken, pytest.raises(StoreError, match=r"is not (as leakcap made it|there)"):
+        broken.certificates.holder("ab" * 32)
+    execute(url, "UPDATE curator_schema SET version = 1")
+    with Store.open(url, create=create) as after:
+        assert after.verify_acts() == acts
+        after.certificates.register("local:alice", "ab" * 32, by="curator")
+        assert after.certificates.holder("ab" * 32) == "local:alice"
+    with Store.open(url, create=False) as again:
+        assert again.certificates.by_subject() == {"local:alice": ("ab" * 32,)}
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(

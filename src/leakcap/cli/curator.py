@@ -194,6 +194,30 @@ def remove(file: File, name: Name) -> None:
     say(f"{_subject(name)} is removed. What they asked stays in the ledgers.")
 
 
+@curator.command("certificate")
+def certificate(
+    file: File,
+    name: Name,
+    shown: Annotated[
+        Path, typer.Argument(metavar="CERTIFICATE", help="Their certificate (PEM).", show_default=False)
+    ],
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="It lets nobody in any more.")] = False,
+) -> None:
+    """Register the certificate that somebody shows to the proxy, beside what they sign in with.
+
+    Where `curator.toml` has `client_certificates`, nobody is let in without one of their own.
+
+    Example: leakcap curator certificate curator.toml ada ada.pem
+    """
+    from leakcap.cli.certified import thumbprint_in
+
+    thumbprint = thumbprint_in(shown)
+    with _store(file) as store:
+        change = store.certificates.withdraw if withdraw else store.certificates.register
+        change(_subject(name), thumbprint, by=_by())
+    say(f"{thumbprint} is {'withdrawn from' if withdraw else 'a certificate of'} {_subject(name)}.")
+
+
 @curator.command("people")
 def people(file: File) -> None:
     """Who is known, and their roles.

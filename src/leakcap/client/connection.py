@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from leakcap.client.credentials import known_token
@@ -26,18 +27,26 @@ __all__ = ["Connection", "connect"]
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-def connect(url: str, token: str | None = None, *, seconds: float = 120.0) -> Connection:
+def connect(
+    url: str,
+    token: str | None = None,
+    *,
+    certificate: str | Path | None = None,
+    seconds: float = 120.0,
+) -> Connection:
     """A connection to the curator at this address, under a token.
 
     Without `token`: that of `LEAKCAP_TOKEN` where `LEAKCAP_SERVER` names this address, else the one that
-    `leakcap login` kept. `seconds` is how long an answer may take. Raises `InvalidParameter` for an address
+    `leakcap login` kept. `certificate` is a PEM file with a certificate of one's own and its key, where the
+    curator asks for it; without it, that of `LEAKCAP_CERTIFICATE`, for the address in `LEAKCAP_SERVER`.
+    `seconds` is how long an answer may take. Raises `InvalidParameter` for an address
     that is not https (http on this machine alone); nothing is asked before the first question.
 
     >>> with connect("https://curator.example.org", token="lkc_0123") as curator:
     ...     curator
     <Connection to https://curator.example.org>
     """
-    return Connection(url, token, seconds=seconds)
+    return Connection(url, token, certificate=certificate, seconds=seconds)
 
 
 class Connection:
@@ -52,11 +61,12 @@ class Connection:
         url: str,
         token: str | None = None,
         *,
+        certificate: str | Path | None = None,
         seconds: float = 120.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         found = known_token(url) if token is None else token
-        self._http = CuratorHttp(url, found, seconds=seconds, transport=transport)
+        self._http = CuratorHttp(url, found, seconds=seconds, certificate=certificate, transport=transport)
 
     def __enter__(self) -> Self:
         return self

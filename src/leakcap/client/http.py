@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakcap.client.address import on_this_machine, server_address
+from leakcap.client.certificates import known_certificate, with_certificate
 from leakcap.client.errors import NoAnswer, NotSignedIn
 from leakcap.client.reading import error_in, json_of
 from leakcap.credentials import shown_url
@@ -44,7 +46,8 @@ def httpx_module() -> Any:
 
 class CuratorHttp:
     """One curator's address, and a token that no representation shows; `seconds` is how long an answer may
-    take. `transport` and `pause` are for tests."""
+    take, `certificate` a file with that of one's own and its key, where the curator asks for it. `transport`
+    and `pause` are for tests."""
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class CuratorHttp:
         token: str | None = None,
         *,
         seconds: float = 120.0,
+        certificate: str | Path | None = None,
         transport: httpx.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -64,13 +68,19 @@ class CuratorHttp:
         known = httpx_module()
         headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "leakcap"}
         host = known.URL(self.url).host
+        # Around this machine no proxy leads; elsewhere an office's may be the only way out.
+        trusting = not on_this_machine(host)
+        shown = certificate if certificate is not None else known_certificate(self.url)
+        verify: Any = True
+        if shown is not None:
+            verify = with_certificate(known.create_ssl_context(trust_env=trusting), shown)
         self._seconds, self._token, self._pause = float(seconds), token, pause
         self._client = known.Client(
             base_url=self.url,
             headers=headers,
             follow_redirects=False,
-            # Around this machine no proxy leads; elsewhere an office's may be the only way out.
-            trust_env=not on_this_machine(host),
+            verify=verify,
+            trust_env=trusting,
             timeout=known.Timeout(seconds, connect=min(_CONNECTING, seconds)),
             transport=transport,
         )

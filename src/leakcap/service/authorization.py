@@ -71,6 +71,7 @@ class Action(StrEnum):
     ADD_PERSON = "add a person"
     REMOVE_PERSON = "remove a person"
     SET_PASSWORD = "set another's password"
+    SET_CERTIFICATE = "register or withdraw a certificate"
     SEE_ACTS = "see administrative acts"
 
 
@@ -108,6 +109,7 @@ _ALLOWED: dict[Action, tuple[Role, ...]] = {
     Action.ADD_PERSON: (_ADMIN,),
     Action.REMOVE_PERSON: (_ADMIN,),
     Action.SET_PASSWORD: (_ADMIN,),
+    Action.SET_CERTIFICATE: (_ADMIN,),
     Action.SEE_ACTS: (_OWNER, _AUDITOR, _ADMIN),
 }
 
@@ -121,12 +123,20 @@ ANYONE = frozenset(
 )
 """What whoever signed in may do, for themselves alone and without a role."""
 
-CURATOR_WIDE = frozenset({Action.SEE_PEOPLE, Action.ADD_PERSON, Action.REMOVE_PERSON, Action.SET_PASSWORD})
+CURATOR_WIDE = frozenset(
+    {
+        Action.SEE_PEOPLE, Action.ADD_PERSON, Action.REMOVE_PERSON, Action.SET_PASSWORD,
+        Action.SET_CERTIFICATE,
+    }
+)  # fmt: skip
 """What concerns no data set."""
 
 NEVER_BY_TOKENS = frozenset(
-    {Action.ISSUE_TOKEN, Action.REVOKE_TOKEN, Action.SET_PASSWORD, Action.ADD_PERSON, Action.REMOVE_PERSON}
-)
+    {
+        Action.ISSUE_TOKEN, Action.REVOKE_TOKEN, Action.SET_PASSWORD, Action.SET_CERTIFICATE,
+        Action.ADD_PERSON, Action.REMOVE_PERSON,
+    }
+)  # fmt: skip
 """What takes signing in: a token that leaked makes no other one, and lets nobody else in."""
 
 NEVER_BY_AGENTS = NEVER_BY_TOKENS | {Action.DECIDE, Action.AMEND, Action.GIVE_ROLE, Action.TAKE_ROLE}
@@ -144,6 +154,7 @@ _SCOPED = {
     TokenScope.OWN: {
         Action.PAUSE, Action.RESUME, Action.AMEND, Action.SEE_GRANTS, Action.GIVE_ROLE, Action.TAKE_ROLE,
         Action.SEE_PEOPLE, Action.ADD_PERSON, Action.REMOVE_PERSON, Action.SET_PASSWORD,
+        Action.SET_CERTIFICATE,
     },
 }  # fmt: skip
 

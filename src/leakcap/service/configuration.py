@@ -15,15 +15,18 @@ from leakcap.web.serving.settings import is_loopback
 
 __all__ = [
     "ApprovalRule",
+    "ClientCertificates",
     "Configuration",
     "DataSource",
     "OidcSettings",
     "RequestLimits",
     "TlsFiles",
     "load_configuration",
+    "proxy_secret",
 ]
 
 _ALIAS = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_PROXY_SECRET = re.compile(r"[A-Za-z0-9_-]{32,200}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 LOCAL = "local"
 """The alias of the curator's own accounts, which no other provider may have."""
@@ -109,6 +112,16 @@ class TlsFiles(Strict):
     key: str = Field(min_length=1)
 
 
+class ClientCertificates(Strict):
+    """That people show certificates of their own to the proxy, beside what they sign in with.
+
+    `secret` is a file with the text by which the proxy proves that the certificate is its word and nobody
+    else's.
+    """
+
+    secret: str = Field(min_length=1)
+
+
 class RequestLimits(Strict):
     """What one request may take: bytes of its body, seconds, MiB of memory of an engine's process; and how
     many requests a person may send in a minute."""
@@ -139,6 +152,7 @@ class Configuration(Strict):
     behind_proxy: bool = False
     local_accounts: bool = True
     tls: TlsFiles | None = None
+    client_certificates: ClientCertificates | None = None
     limits: RequestLimits = RequestLimits()
     identity: dict[str, OidcSettings] = Field(default_factory=dict)
     data: dict[str, DataSource] = Field(min_length=1)
@@ -175,6 +189,11 @@ class Configuration(Strict):
             )
         self._check_secure()
         self._check_public()
+        if self.client_certificates is not None and (not self.behind_proxy or self.tls is not None):
+            raise ValueError(
+                "`client_certificates` are asked for by a proxy on this machine, which ends TLS: give "
+                "`behind_proxy = true`, and leave out `tls`"
+            )
         return self
 
     def _check_secure(self) -> None:
@@ -241,6 +260,23 @@ def load_configuration(path: str | Path) -> Configuration:
     return _beside(found, file.resolve().parent)
 
 
+def proxy_secret(configuration: Configuration) -> str:
+    """The text by which the proxy proves itself. Raises `InvalidParameter` for one that could be guessed, or
+    that a configuration of nginx would not hold as it stands."""
+    assert configuration.client_certificates is not None
+    file = Path(configuration.client_certificates.secret)
+    try:
+        secret = file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        secret = ""
+    if not _PROXY_SECRET.fullmatch(secret):
+        raise InvalidParameter(
+            "`client_certificates.secret` must be a file with 32 to 200 letters, digits, `_` and `-`. Got "
+            f"`{file}`. Make one: openssl rand -hex 32"
+        )
+    return secret
+
+
 def _beside(found: Configuration, folder: Path) -> Configuration:
     """With the paths of files made absolute."""
     data = {
@@ -257,6 +293,9 @@ def _beside(found: Configuration, folder: Path) -> Configuration:
     tls = found.tls and TlsFiles(
         certificate=str(folder / found.tls.certificate), key=str(folder / found.tls.key)
     )
+    certificates = found.client_certificates and ClientCertificates(
+        secret=str(folder / found.client_certificates.secret)
+    )
     identity = {
         alias: one.model_copy(update={"console_secret": str(folder / one.console_secret)})
         if one.console_secret
@@ -264,7 +303,13 @@ def _beside(found: Configuration, folder: Path) -> Configuration:
         for alias, one in found.identity.items()
     }
     return found.model_copy(
-        update={"identity": identity, "data": data, "tls": tls, "store": _placed_url(found.store, folder)},
+        update={
+            "identity": identity,
+            "data": data,
+            "tls": tls,
+            "client_certificates": certificates,
+            "store": _placed_url(found.store, folder),
+        },
     )
 
 

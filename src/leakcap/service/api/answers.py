@@ -146,6 +146,7 @@ class PersonTold(_Told):
     display: str
     agent: bool
     has_password: bool
+    certificates: list[str]
     created: str
     removed: str | None
 

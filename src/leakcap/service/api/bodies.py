@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 __all__ = [
     "AmendmentBody",
     "AskBody",
+    "CertificateBody",
     "DecisionBody",
     "FitBody",
     "GrantBody",
@@ -117,6 +118,13 @@ class NewPersonBody(_Body):
     display: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
     agent: bool = False
     password: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+
+
+class CertificateBody(_Body):
+    """A client's certificate, by its SHA-256: `openssl x509 -fingerprint -sha256`, in small letters and
+    without colons."""
+
+    thumbprint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class GrantBody(_Body):

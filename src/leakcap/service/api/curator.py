@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
@@ -10,9 +11,15 @@ from starlette.requests import Request
 from leakcap.service.api.metrics import Metrics
 from leakcap.service.api.rates import AtOnce
 from leakcap.service.authorization import Action, require
-from leakcap.service.configuration import Configuration
+from leakcap.service.configuration import Configuration, proxy_secret
 from leakcap.service.engine.calling import EngineClient
-from leakcap.service.identity.authenticate import Bearer, Credentials, authenticate
+from leakcap.service.identity.authenticate import (
+    Bearer,
+    Credentials,
+    authenticate,
+    certificate_holder,
+    require_holder,
+)
 from leakcap.service.identity.principal import Principal
 from leakcap.service.identity.providers import Providers
 from leakcap.service.store.errors import StateConflict
@@ -34,15 +41,34 @@ class Curator:
     at_once: AtOnce = field(default_factory=AtOnce)
     streams: AtOnce = field(default_factory=lambda: AtOnce(what="jobs' streams of events are open"))
 
+    def __post_init__(self) -> None:
+        """Without the proxy's secret a worker does not begin."""
+        if self.configuration.client_certificates is not None:
+            assert self._proxy_secret
+
     def who(self, request: Request) -> Principal:
         """Who asks, by the header `Authorization`. Raises `Unauthenticated`."""
         return self.known(request, _bearer(request))
 
     def known(self, request: Request, credentials: Credentials | None) -> Principal:
-        """Who presents these credentials; noted for the log."""
+        """Who presents these credentials, and a certificate of their own where certificates are asked for;
+        noted for the log. Raises `Unauthenticated`."""
+        holder = self.holder(request)
         principal = authenticate(credentials, self.store, self.providers, self.store.clock())
+        require_holder(holder, principal.subject)
         request.state.who = principal.subject
         return principal
+
+    def holder(self, request: Request) -> str | None:
+        """Whose certificate the proxy verified; None where the owner asks for none. Raises
+        `Unauthenticated`."""
+        if self.configuration.client_certificates is None:
+            return None
+        return certificate_holder(request.headers.raw, self._proxy_secret, self.store)
+
+    @cached_property
+    def _proxy_secret(self) -> str:
+        return proxy_secret(self.configuration)
 
     def grants(self, principal: Principal) -> tuple[Grant, ...]:
         """The roles of who asks."""

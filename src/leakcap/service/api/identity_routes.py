@@ -36,7 +36,8 @@ def identity_routes(curator: Curator) -> APIRouter:
     @routes.post("/session", status_code=201, response_model=IssuedTold)
     def signed_in(request: Request, given: SignInBody) -> dict[str, Any]:
         """Sign in with name and password; the token is good for twelve hours."""
-        return _issued(verbs.begin_session(curator, given, request.client.host if request.client else None))
+        address, holder = request.client.host if request.client else None, curator.holder(request)
+        return _issued(verbs.begin_session(curator, given, address, holder=holder))
 
     @routes.delete("/session", status_code=204)
     def signed_out(request: Request) -> Response:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from leakcap.service.api.answers import ActsTold, GrantsTold, GrantTold, PeopleTold, PersonTold
-from leakcap.service.api.bodies import AmendmentBody, GrantBody, NewPersonBody, PauseBody
+from leakcap.service.api.bodies import AmendmentBody, CertificateBody, GrantBody, NewPersonBody, PauseBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.verbs import owning as verbs
 from leakcap.service.api.verbs import people as people_verbs
@@ -90,6 +90,18 @@ def _people(routes: APIRouter, curator: Curator) -> None:
     def remove(request: Request, subject: str) -> Response:
         """Take away a person's password, tokens and roles, for good."""
         people_verbs.remove_person(curator, curator.who(request), subject)
+        return Response(status_code=204)
+
+    @routes.post("/people/{subject}/certificates", status_code=204)
+    def register(request: Request, subject: str, given: CertificateBody) -> Response:
+        """From here on this client's certificate is this person's."""
+        people_verbs.register_certificate(curator, curator.who(request), subject, given.thumbprint)
+        return Response(status_code=204)
+
+    @routes.delete("/people/{subject}/certificates/{thumbprint}", status_code=204)
+    def withdraw(request: Request, subject: str, thumbprint: str) -> Response:
+        """A certificate lets nobody in any more."""
+        people_verbs.withdraw_certificate(curator, curator.who(request), subject, thumbprint)
         return Response(status_code=204)
 
     @routes.get("/acts", response_model=ActsTold)

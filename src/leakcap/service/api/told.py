@@ -44,13 +44,14 @@ def told_of_job(job: Job, *, own: bool, decided: Sequence[Decided] = ()) -> dict
     return told
 
 
-def told_of_person(person: Person) -> dict[str, Any]:
-    """A person, without anything secret."""
+def told_of_person(person: Person, certificates: Sequence[str] = ()) -> dict[str, Any]:
+    """A person, without anything secret; certificates by their thumbprints."""
     return {
         "subject": person.subject,
         "display": person.display,
         "agent": person.agent,
         "has_password": person.has_password,
+        "certificates": list(certificates),
         "created": person.created.isoformat(),
         "removed": None if person.removed is None else person.removed.isoformat(),
     }

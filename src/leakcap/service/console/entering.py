@@ -33,10 +33,11 @@ def enter_form(request: Request, fields: Form) -> Response:
     to, name = address_within(fields.text("to")), fields.text("name")
     try:
         given = body_of(SignInBody, {"name": name, "password": fields.get("password", "")})
-        issued = verbs.begin_session(console.curator, given, request.client.host if request.client else None)
+        address, holder = request.client.host if request.client else None, console.curator.holder(request)
+        issued = verbs.begin_session(console.curator, given, address, holder=holder)
     except LeakcapError as error:
         problem = as_problem(error)
-        wrong = "Name or password is wrong." if problem["status"] == 401 else str(problem["detail"])
+        wrong = _wrong(console) if problem["status"] == 401 else str(problem["detail"])
         return entrance(console, {"to": to, "wrong": wrong, "name": name[:300]}, int(problem["status"]))
     answer = RedirectResponse(to or "/", 303)
     keep_cookie(answer, console.curator.configuration, issued.secret)
@@ -50,6 +51,12 @@ def leave_form(sent: Sent) -> Response:
     answer = RedirectResponse("/sign-in", 303)
     drop_cookie(answer, sent.curator.configuration)
     return answer
+
+
+def _wrong(console: Console) -> str:
+    if console.curator.configuration.client_certificates is None:
+        return "Name or password is wrong."
+    return "Name, password or certificate is wrong."
 
 
 def entrance(console: Console, content: Mapping[str, str], status: int = 200) -> Response:

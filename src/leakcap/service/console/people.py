@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from leakcap.service.api.bodies import GrantBody, NewPersonBody
+from leakcap.service.api.bodies import CertificateBody, GrantBody, NewPersonBody
 from leakcap.service.api.verbs import people as verbs
 from leakcap.service.authorization import Action, permitted
 from leakcap.service.configuration import LOCAL
@@ -52,6 +52,25 @@ def remove_form(sent: Sent) -> Response:
     return RedirectResponse("/people", 303)
 
 
+@routes.post("/people/certificates")
+def register_form(sent: Sent) -> Response:
+    """From here on this client's certificate is this person's; as openssl prints its thumbprint, too."""
+    text = sent.fields.text("thumbprint").rpartition("=")[2].replace(":", "").lower()
+    given = body_of(CertificateBody, {"thumbprint": text})
+    verbs.register_certificate(sent.curator, sent.principal, sent.fields.text("subject"), given.thumbprint)
+    return RedirectResponse("/people", 303)
+
+
+@routes.post("/people/certificates/withdraw")
+def withdraw_form(sent: Sent) -> Response:
+    """A certificate lets nobody in any more."""
+    fields = sent.fields
+    verbs.withdraw_certificate(
+        sent.curator, sent.principal, fields.text("subject"), fields.text("thumbprint")
+    )
+    return RedirectResponse("/people", 303)
+
+
 @routes.post("/grants")
 def give_form(sent: Sent) -> Response:
     """Give somebody a role."""
@@ -84,6 +103,7 @@ def _page(visit: Visitor, found: dict[str, Any] | None = None, *, status: int = 
         "granted": [(name, verbs.list_grants(curator, principal, name)) for name in names],
         "roles": [role.value for role in Role if role is not Role.ADMIN],
         "providers": [*providers, *sorted(configuration.identity)],
+        "certified": configuration.client_certificates is not None,
         "added": None,
         "password": "",
         **(found or {}),

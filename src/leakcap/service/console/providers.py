@@ -52,7 +52,8 @@ def arrive_page(request: Request, alias: str) -> Response:
         # Only then is the provider asked. To count what any page can send here would shut out a whole office.
         console.entrances.count("", request.client.host if request.client else "")
     try:
-        issued = verbs.begin_session_by_code(curator, flow, answered, begun)
+        holder = curator.holder(request)
+        issued = verbs.begin_session_by_code(curator, flow, answered, begun, holder=holder)
     except Unauthenticated:
         answer = entrance(console, {"to": "", "wrong": _FAILED}, 401)
     except Forbidden as error:

@@ -3,6 +3,8 @@
     authenticate(Bearer(text) | SessionCookie(text), store, providers, now)
     sign_in(name, password, address, store)     a local account's session
     sign_in_by_code(flow, answer, begun, store) a session of whom a provider verified
+    certificate_holder(headers, secret, store)  whose certificate the proxy verified
+    require_holder(holder, subject)             that it is the certificate of who asks
 
 The reason of a refusal goes to the log, by kind alone: no name, no token, nothing of what was presented.
 """
@@ -16,6 +18,7 @@ from datetime import datetime, timedelta
 from typing import NoReturn, TypeAlias
 
 from leakcap.errors import InvalidParameter
+from leakcap.service.identity.client_certificates import thumbprint_of
 from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.identity.providers import Providers
@@ -25,7 +28,16 @@ from leakcap.service.store.store import Store
 from leakcap.service.store.subjects import LOCAL, local_subject, provider_of, provider_subject
 from leakcap.service.store.tokens import SESSION, TOKEN, Issued, looks_like_token
 
-__all__ = ["Bearer", "Credentials", "SessionCookie", "authenticate", "sign_in", "sign_in_by_code"]
+__all__ = [
+    "Bearer",
+    "Credentials",
+    "SessionCookie",
+    "authenticate",
+    "certificate_holder",
+    "require_holder",
+    "sign_in",
+    "sign_in_by_code",
+]
 
 _LOG = logging.getLogger("leakcap.service.identity")
 _LONGEST = 8192
@@ -66,6 +78,23 @@ def authenticate(
         _refuse(refused.kind)
 
 
+def certificate_holder(headers: Iterable[tuple[bytes, bytes]], secret: str, store: Store) -> str:
+    """Whose certificate the proxy verified, which has to have this secret. Raises `Unauthenticated`."""
+    try:
+        holder = store.certificates.holder(thumbprint_of(headers, secret))
+        if holder is None:
+            raise Refused(Refusal.CERTIFICATE)
+    except Refused as refused:
+        _refuse(refused.kind)
+    return holder
+
+
+def require_holder(holder: str | None, subject: str) -> None:
+    """Raise `Unauthenticated` unless the certificate is this person's; None where none is asked for."""
+    if holder is not None and holder != subject:
+        _refuse(Refusal.CERTIFICATE)
+
+
 def sign_in(name: str, password: str, address: str | None, store: Store) -> Issued:
     """A session of a local account. `address` is where the request came from, None where that is no address.
 
@@ -89,9 +118,15 @@ def sign_in(name: str, password: str, address: str | None, store: Store) -> Issu
 
 
 def sign_in_by_code(
-    flow: CodeFlow, answer: Iterable[tuple[str, str]], begun: BegunSignIn | None, store: Store
+    flow: CodeFlow,
+    answer: Iterable[tuple[str, str]],
+    begun: BegunSignIn | None,
+    store: Store,
+    *,
+    holder: str | None = None,
 ) -> Issued:
-    """A session of whom the provider verified, who comes back with these parameters to what they began.
+    """A session of whom the provider verified, who comes back with these parameters to what they began; where
+    certificates are asked for, with the one of this `holder`.
 
     Raises `Unauthenticated`, in one sentence for every reason, and `Forbidden` for somebody verified whom
     nobody has added, who is told under which name to be.
@@ -104,6 +139,8 @@ def sign_in_by_code(
         person = store.people.find(subject)
         if person is not None and person.removed is not None:
             raise Refused(Refusal.REMOVED)
+        if person is not None and holder not in (None, subject):
+            raise Refused(Refusal.CERTIFICATE)
     except InvalidParameter:
         _refuse(Refusal.SUBJECT)
     except Refused as refused:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.policy import load_policy
-from leakcap.service.configuration import LOCAL, Configuration
+from leakcap.service.configuration import LOCAL, Configuration, proxy_secret
 
 __all__ = ["require_fit"]
 
@@ -29,6 +29,11 @@ def _mistakes(configuration: Configuration, file: Path) -> Iterator[str]:
         secret = one.console_secret
         if secret and not Path(secret).is_file():
             yield f"`identity.{alias}.console_secret` of `{file.name}` must be a file. Got `{secret}`."
+    if configuration.client_certificates is not None:
+        try:
+            proxy_secret(configuration)
+        except InvalidParameter as error:
+            yield str(error)
     if configuration.tls is not None:
         for name, path in (("certificate", configuration.tls.certificate), ("key", configuration.tls.key)):
             if not Path(path).is_file():
@@ -46,6 +51,8 @@ def _open_secrets(configuration: Configuration, file: Path) -> Iterator[str]:
     ]
     if configuration.tls is not None:
         files.append((Path(configuration.tls.key), "is the certificate's key"))
+    if configuration.client_certificates is not None:
+        files.append((Path(configuration.client_certificates.secret), "is the proxy's secret"))
     files += [
         (Path(one.console_secret), "is a client's secret")
         for one in configuration.identity.values()

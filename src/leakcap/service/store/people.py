@@ -1,7 +1,7 @@
 """Who is known: people are added by an administrator, and a name is never given out twice.
 
-A removed person stays as a tombstone without password, tokens and roles. A name that differs from one that is
-or was taken in case alone is refused.
+A removed person stays as a tombstone without password, tokens, certificates and roles. A name that differs
+from one that is or was taken in case alone is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leakcap.service.store.acts import append_act
 from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import NameTaken, NotFound
 from leakcap.service.store.job_states import UNFINISHED, JobState
-from leakcap.service.store.schema import GRANTS, JOBS, PEOPLE, TOKENS
+from leakcap.service.store.schema import CERTIFICATES, GRANTS, JOBS, PEOPLE, TOKENS
 from leakcap.service.store.subjects import provider_of, require_subject
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
@@ -69,7 +69,8 @@ class Directory:
         return Person(subject, row["provider"], display, agent, False, now, None)
 
     def remove(self, subject: str, *, by: str) -> None:
-        """Take away a person's password, tokens, roles and unfinished jobs, for good; the name stays taken.
+        """Take away a person's password, tokens, certificates, roles and unfinished jobs, for good; the name
+        stays taken.
 
         Raises `NotFound` for somebody who is not known or was removed before.
         """
@@ -82,6 +83,7 @@ class Directory:
             live = (TOKENS.c.subject == subject) & TOKENS.c.revoked.is_(None)
             connection.execute(TOKENS.update().where(live).values(revoked=time))
             connection.execute(delete(GRANTS).where(GRANTS.c.subject == subject))
+            connection.execute(delete(CERTIFICATES).where(CERTIFICATES.c.subject == subject))
             open_ = (JOBS.c.subject == subject) & JOBS.c.state.in_(UNFINISHED)
             connection.execute(JOBS.update().where(open_).values(state=JobState.CANCELLED, updated=time))
             append_act(connection, now, by, "remove person", subject=subject)

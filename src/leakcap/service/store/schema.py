@@ -26,6 +26,7 @@ from leakcap.service.store.errors import StoreError
 __all__ = [
     "ACTS",
     "ATTEMPTS",
+    "CERTIFICATES",
     "DECISIONS",
     "GRANTS",
     "HEAD",
@@ -34,12 +35,15 @@ __all__ = [
     "PEOPLE",
     "STORE_VERSION",
     "TOKENS",
+    "is_before",
     "make_tables",
     "require_store_version",
+    "upgrade_tables",
 ]
 
-STORE_VERSION = 1
-"""Of the schema that this leakcap writes and reads."""
+STORE_VERSION = 2
+"""Of the schema that this leakcap writes and reads. 2 has certificates."""
+_UPGRADED = 1
 
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -95,6 +99,16 @@ GRANTS = Table(
     _text("time"),
 )
 Index("curator_grants_dataset", GRANTS.c.dataset)
+
+CERTIFICATES = Table(
+    "curator_certificates",
+    METADATA,
+    _text("thumbprint", key=True),
+    _text("subject"),
+    _text("by"),
+    _text("time"),
+)
+Index("curator_certificates_subject", CERTIFICATES.c.subject)
 
 JOBS = Table(
     "curator_jobs",
@@ -176,8 +190,7 @@ def make_tables(connection: Connection, start: str, label: str) -> None:
 
     Raises `StoreError` where other tables are: a store has a database of its own.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})
+    _lock(connection)
     tables = inspect(connection).get_table_names()
     if SCHEMA.name in tables:
         return
@@ -191,11 +204,25 @@ def make_tables(connection: Connection, start: str, label: str) -> None:
     connection.execute(HEAD.insert().values(id=1, seq=0, hash=start))
 
 
+def upgrade_tables(connection: Connection) -> None:
+    """Give a store of the schema before this one what it lacks, in the caller's transaction; nothing in it is
+    changed, and an older leakcap refuses it from then on."""
+    _lock(connection)
+    if _versions(connection) == [_UPGRADED]:
+        CERTIFICATES.create(connection)
+        connection.execute(SCHEMA.update().values(version=STORE_VERSION))
+
+
+def is_before(connection: Connection) -> bool:
+    """Whether this is a store of the schema before this one."""
+    return inspect(connection).has_table(SCHEMA.name) and _versions(connection) == [_UPGRADED]
+
+
 def require_store_version(connection: Connection, label: str) -> None:
     """Raise `StoreError` for a database without a store, or with one of another schema."""
     if not inspect(connection).has_table(SCHEMA.name):
         raise StoreError(f"There is no store in `{label}`. Check the URL; `leakcap curator init` makes one.")
-    found = connection.execute(select(SCHEMA.c.version)).scalars().all()
+    found = _versions(connection)
     if len(found) != 1:
         raise StoreError(f"The store `{label}` does not say which schema it has. Restore it from a backup.")
     if found[0] != STORE_VERSION:
@@ -204,3 +231,13 @@ def require_store_version(connection: Connection, label: str) -> None:
         raise StoreError(
             f"The store `{label}` has schema {found[0]}, this leakcap reads {STORE_VERSION}. {remedy}"
         )
+
+
+def _versions(connection: Connection) -> list[int]:
+    return list(connection.execute(select(SCHEMA.c.version)).scalars())
+
+
+def _lock(connection: Connection) -> None:
+    """Of several processes that begin at once one makes the tables. SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _CREATION_LOCK})

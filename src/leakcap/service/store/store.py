@@ -11,6 +11,7 @@ from argon2 import PasswordHasher
 from leakcap.ledger.chain import START
 from leakcap.service.store.acts import ActLog, VerifiedActs, append_act
 from leakcap.service.store.attempts import AttemptCounter
+from leakcap.service.store.certificates import CertificateBook
 from leakcap.service.store.database import StoreDatabase, database_at
 from leakcap.service.store.decisions import DecisionBook
 from leakcap.service.store.grants import GrantBook
@@ -18,7 +19,13 @@ from leakcap.service.store.jobs import JobQueue
 from leakcap.service.store.passwords import HASHER, PasswordBook
 from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
-from leakcap.service.store.schema import TOKENS, make_tables, require_store_version
+from leakcap.service.store.schema import (
+    TOKENS,
+    is_before,
+    make_tables,
+    require_store_version,
+    upgrade_tables,
+)
 from leakcap.service.store.served import ServedBook
 from leakcap.service.store.times import Clock, stored_time, utc_now
 from leakcap.service.store.tokens import TokenBook
@@ -40,6 +47,7 @@ class Store:
         self.people = Directory(database, clock)
         self.passwords = PasswordBook(database, clock, hasher)
         self.tokens = TokenBook(database, clock)
+        self.certificates = CertificateBook(database, clock)
         self.grants = GrantBook(database, clock)
         self.jobs = JobQueue(database, clock)
         self.decisions = DecisionBook(database, clock)
@@ -57,7 +65,8 @@ class Store:
         clock: Clock = utc_now,
         hasher: PasswordHasher = HASHER,
     ) -> Store:
-        """The store behind a URL; an empty database becomes one, unless `create` is False.
+        """The store behind a URL; an empty database becomes one, unless `create` is False. One of the schema
+        before this one is upgraded.
 
         Raises `StoreError` for a database that holds something else, or a store of another schema.
         """
@@ -66,6 +75,11 @@ class Store:
             if create:
                 with database.writing() as connection:
                     make_tables(connection, START, database.label)
+            with database.reading() as connection:
+                before = is_before(connection)
+            if before:
+                with database.writing() as connection:
+                    upgrade_tables(connection)
             with database.reading() as connection:
                 require_store_version(connection, database.label)
         except BaseException:

@@ -10,7 +10,8 @@ from leakcap.service.api.bodies import NewTokenBody, SignInBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_token
 from leakcap.service.authorization import Action, datasets_of, roles_on
-from leakcap.service.identity.authenticate import sign_in, sign_in_by_code
+from leakcap.service.configuration import LOCAL
+from leakcap.service.identity.authenticate import require_holder, sign_in, sign_in_by_code
 from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.store.errors import NotFound
@@ -28,10 +29,13 @@ __all__ = [
 ]
 
 
-def begin_session(curator: Curator, given: SignInBody, address: str | None) -> Issued:
-    """A session of a local account, for twelve hours. Raises `Unauthenticated` and `TooManyAttempts`."""
+def begin_session(curator: Curator, given: SignInBody, address: str | None, *, holder: str | None) -> Issued:
+    """A session of a local account, for twelve hours; where certificates are asked for, of their `holder`
+    alone. Raises `Unauthenticated` and `TooManyAttempts`."""
     if not curator.configuration.local_accounts:
         raise Unauthenticated
+    # Before the password is looked at: nobody guesses it with another's certificate.
+    require_holder(holder, f"{LOCAL}:{given.name}")
     return sign_in(given.name, given.password, address, curator.store)
 
 
@@ -44,10 +48,15 @@ def code_flow(curator: Curator, alias: str) -> CodeFlow:
 
 
 def begin_session_by_code(
-    curator: Curator, flow: CodeFlow, answer: Iterable[tuple[str, str]], begun: BegunSignIn | None
+    curator: Curator,
+    flow: CodeFlow,
+    answer: Iterable[tuple[str, str]],
+    begun: BegunSignIn | None,
+    *,
+    holder: str | None,
 ) -> Issued:
     """A session of whom the provider verified, for twelve hours. Raises `Unauthenticated` and `Forbidden`."""
-    return sign_in_by_code(flow, answer, begun, curator.store)
+    return sign_in_by_code(flow, answer, begun, curator.store, holder=holder)
 
 
 def end_session(curator: Curator, principal: Principal, text: str) -> None:

@@ -17,15 +17,18 @@ __all__ = [
     "list_administrators",
     "list_grants",
     "list_people",
+    "register_certificate",
     "remove_person",
     "take_role",
+    "withdraw_certificate",
 ]
 
 
 def list_people(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
     """Who is known."""
     curator.allow(principal, Action.SEE_PEOPLE)
-    return [told_of_person(one) for one in curator.store.people.list()]
+    certificates = curator.store.certificates.by_subject()
+    return [told_of_person(one, certificates.get(one.subject, ())) for one in curator.store.people.list()]
 
 
 def add_person(curator: Curator, principal: Principal, given: NewPersonBody) -> dict[str, Any]:
@@ -42,6 +45,18 @@ def remove_person(curator: Curator, principal: Principal, subject: str) -> None:
     """Take away a person's password, tokens and roles, for good."""
     curator.allow(principal, Action.REMOVE_PERSON)
     curator.store.people.remove(subject, by=principal.subject)
+
+
+def register_certificate(curator: Curator, principal: Principal, subject: str, thumbprint: str) -> None:
+    """From here on this certificate is this person's."""
+    curator.allow(principal, Action.SET_CERTIFICATE)
+    curator.store.certificates.register(subject, thumbprint, by=principal.subject)
+
+
+def withdraw_certificate(curator: Curator, principal: Principal, subject: str, thumbprint: str) -> None:
+    """It lets nobody in any more."""
+    curator.allow(principal, Action.SET_CERTIFICATE)
+    curator.store.certificates.withdraw(subject, thumbprint, by=principal.subject)
 
 
 def list_grants(curator: Curator, principal: Principal, dataset: str) -> list[dict[str, Any]]:
