@@ -115,7 +115,7 @@ SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("sql",),
     ),
     "service": (
-        ("configuration", "faults", "requests", "store", "ticks"),
+        ("configuration", "faults", "requests", "store", "ticks", "tracing", "telemetry"),
         ("engine", "identity"),
         ("authorization",),
         ("api", "console"),

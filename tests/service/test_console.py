@@ -117,7 +117,7 @@ def test_a_form_of_no_session_or_another_does_nothing(curator: Curator, ada: Bro
     asked = {"verdict": "approve", "reason": "x", "label": "x", "days": "1", "subject": "local:eve"}
     tried = [(name, {"form": token}) for name, token in stolen.items()]
     tried += [(OWNER, {}), (OWNER, {"form": ""}), (OWNER, {"form": "0" * 64})]
-    assert len(posts()) == 14
+    assert len(posts()) == 16
     for path in posts():
         for name, token in tried:
             answer = senders[name].send(path.replace("{number}", job), {**asked, **token})

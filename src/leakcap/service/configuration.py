@@ -20,6 +20,7 @@ __all__ = [
     "DataSource",
     "OidcSettings",
     "RequestLimits",
+    "TelemetrySettings",
     "TlsFiles",
     "load_configuration",
     "proxy_secret",
@@ -122,6 +123,27 @@ class ClientCertificates(Strict):
     secret: str = Field(min_length=1)
 
 
+class TelemetrySettings(Strict):
+    """Where spans of requests go: the `endpoint` of the owner's collector, OTLP over HTTP.
+
+    With `parents` a trace begins where a request's header `traceparent` says: for a proxy that writes it.
+    """
+
+    endpoint: str = Field(min_length=1)
+    parents: bool = False
+
+    @field_validator("endpoint")
+    @classmethod
+    def _collector(cls, value: str) -> str:
+        parts = urlsplit(value)
+        plain = parts.scheme == "http" and is_loopback(parts.hostname or "")
+        if not (parts.scheme == "https" or plain) or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("must be an https address without a query; http is for loopback alone")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("must be without a name and password: set OTEL_EXPORTER_OTLP_HEADERS")
+        return value
+
+
 class RequestLimits(Strict):
     """What one request may take: bytes of its body, seconds, MiB of memory of an engine's process; and how
     many requests a person may send in a minute."""
@@ -153,6 +175,7 @@ class Configuration(Strict):
     local_accounts: bool = True
     tls: TlsFiles | None = None
     client_certificates: ClientCertificates | None = None
+    telemetry: TelemetrySettings | None = None
     limits: RequestLimits = RequestLimits()
     identity: dict[str, OidcSettings] = Field(default_factory=dict)
     data: dict[str, DataSource] = Field(min_length=1)

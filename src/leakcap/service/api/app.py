@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 import leakcap
@@ -21,29 +23,46 @@ from leakcap.service.api.owner_routes import owner_routes
 from leakcap.service.api.rates import Rates
 from leakcap.service.api.refusing import PROBLEMS, refusals
 from leakcap.service.api.work_routes import work_routes
-from leakcap.service.console.application import with_console
+from leakcap.service.console.application import console_app, with_console
 from leakcap.service.engine.calling import EngineFailed
+from leakcap.service.tracing import NOBODY, PublicWords, Tracer
 from leakcap.web.serving.settings import is_loopback
 
-__all__ = ["create_curator", "host_names", "openapi_of"]
+__all__ = ["create_curator", "host_names", "openapi_of", "route_templates"]
 
 TIMED = ("/releases",)
 """Addresses whose answers were computed from data, which leave on the clock."""
 
 
-def create_curator(curator: Curator) -> ASGIApp:
-    """The application of one web worker."""
-    app = with_console(_routes(curator), curator)
+def create_curator(
+    curator: Curator, tracer: Callable[[PublicWords], Tracer] = lambda words: NOBODY
+) -> ASGIApp:
+    """The application of one web worker; `tracer` opens spans that are made of these words."""
+    api, pages = _routes(curator), console_app(curator)
     configuration = curator.configuration
+    routes = frozenset(route_templates(api.routes)) | frozenset(route_templates(pages.routes))
+    telemetry = configuration.telemetry
     return CuratorGuard(
-        app,
+        with_console(api, pages),
         names=host_names(configuration.origin, configuration.address[0]),
         most=configuration.limits.body_kib * 1024,
         tick=configuration.tick,
         timed=TIMED,
         rates=Rates(configuration.limits.requests_per_minute),
         observe=curator.metrics.observe,
+        tracer=tracer(PublicWords(routes=routes, datasets=frozenset(configuration.data))),
+        parents=telemetry is not None and telemetry.parents,
     )
+
+
+def route_templates(routes: Iterable[BaseRoute]) -> Iterator[str]:
+    """The addresses of routes as they are declared; newer FastAPIs keep the routers that they include."""
+    for one in routes:
+        inner = getattr(one, "original_router", None)
+        if inner is not None:
+            yield from route_templates(inner.routes)
+        elif isinstance(one, Route):
+            yield one.path
 
 
 def openapi_of(curator: Curator) -> dict[str, Any]:

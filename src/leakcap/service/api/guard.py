@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from leakcap.service.api.rates import Rates, TooManyRequests
 from leakcap.service.faults import where_raised
 from leakcap.service.ticks import rung
+from leakcap.service.tracing import METHODS, NO_ROUTE, NOBODY, Tracer, is_trace_address
 from leakcap.web.serving.arriving import host_name, replayed, single_headers, whole_body, with_headers
 from leakcap.web.serving.guard import HEADERS
 from leakcap.wire import PREFIX
@@ -27,7 +28,7 @@ from leakcap.wire import PREFIX
 __all__ = ["CuratorGuard", "problem_of"]
 
 _log = logging.getLogger("leakcap.curator")
-_METHODS = ("GET", "HEAD", "POST", "DELETE")
+_METHODS = METHODS[:-1]
 _JSON = ("application/json", "application/json; charset=utf-8")
 _FORM = (
     "application/x-www-form-urlencoded",
@@ -65,9 +66,12 @@ class CuratorGuard:
         timed: tuple[str, ...],
         rates: Rates,
         observe: Callable[[str, str, int, float], None],
+        tracer: Tracer = NOBODY,
+        parents: bool = False,
     ) -> None:
         self._app, self._names, self._most, self._tick, self._timed = app, names, most, tick, timed
         self._rates, self._observe = rates, observe
+        self._tracer, self._parents = tracer, parents
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or say why not."""
@@ -75,9 +79,28 @@ class CuratorGuard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        arrived = time.monotonic()
-        number, path = secrets.token_hex(8), scope["path"]
+        number = secrets.token_hex(8)
         scope.setdefault("state", {})["request"] = number
+        if scope["path"] in _MONITORED:
+            await self._answer(scope, receive, send, number)
+            return
+        with self._tracer.span("request", parent=self._parent(scope), request=number) as span:
+            try:
+                await self._answer(scope, receive, send, number)
+            finally:
+                method, route = _method_of(scope), _route_of(scope)
+                span.call(f"{method} {route}")
+                dataset = str(scope.get("path_params", {}).get("dataset", ""))
+                status = scope["state"].get("status", 0)
+                span.say(method=method, route=route, status=status, dataset=dataset)
+
+    def _parent(self, scope: Scope) -> str:
+        """The span of a proxy's, where the owner says that it writes it; never what a client says."""
+        given = single_headers(scope).get("traceparent", "") if self._parents else ""
+        return given if is_trace_address(given) else ""
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, number: str) -> None:
+        arrived, path = time.monotonic(), scope["path"]
         outgoing = self._noting(with_headers(send, {**HEADERS, "x-request-id": number}), scope, arrived)
         headers = single_headers(scope)
         refusal = self._refusal(scope, headers) or self._too_many(scope, headers)
@@ -129,8 +152,8 @@ class CuratorGuard:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                route = getattr(scope.get("route"), "path", "(none)")
-                method = scope["method"] if scope["method"] in _METHODS else "(other)"
+                method, route = _method_of(scope), _route_of(scope)
+                scope["state"]["status"] = message["status"]
                 self._observe(method, route, message["status"], time.monotonic() - arrived)
                 told = {
                     "request": scope["state"]["request"],
@@ -156,6 +179,15 @@ class CuratorGuard:
             await send(message)
 
         return sending
+
+
+def _method_of(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in _METHODS else METHODS[-1]
+
+
+def _route_of(scope: Scope) -> str:
+    """The route's template, never the address that was asked for."""
+    return getattr(scope.get("route"), "path", NO_ROUTE)
 
 
 def _credential(headers: Mapping[str, str]) -> str:

@@ -39,9 +39,8 @@ ROOMS = (entering, providers, datasets, asking, accounts, jobs, people, tokens, 
 """The modules whose `routes` are the console's."""
 
 
-def with_console(api: ASGIApp, curator: Curator) -> ASGIApp:
+def with_console(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
     """Pages everywhere but where the interface is."""
-    pages = console_app(curator)
 
     async def both(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "/v1")

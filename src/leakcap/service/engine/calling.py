@@ -9,6 +9,7 @@ from typing import Any
 
 from leakcap.errors import LeakcapError
 from leakcap.service.engine.messages import receive, send
+from leakcap.service.tracing import CURRENT
 from leakcap.wire import error_of
 
 __all__ = ["EngineClient", "EngineFailed"]
@@ -46,13 +47,15 @@ class EngineClient:
         Where a process of the engine ends in the middle, another one is asked once more: a question under a
         request's number pays nothing twice, and other operations spend nothing.
         """
-        message = {
+        message: dict[str, Any] = {
             "operation": operation,
             "dataset": dataset,
             "analyst": analyst,
             "body": dict(body or {}),
             "request": request,
         }
+        if CURRENT.get():
+            message["trace"] = CURRENT.get()
         again = operation != "amend" and (operation != "release" or bool(request))
         begun = time.monotonic()
         told = self._told(message)

@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import socket
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,13 +24,15 @@ from leakcap.service.engine.messages import receive, send
 from leakcap.service.engine.operations import OPERATIONS
 from leakcap.service.engine.tables import OpenTables
 from leakcap.service.faults import where_raised
-from leakcap.service.ticks import on_the_clock
+from leakcap.service.ticks import on_the_clock, rung
+from leakcap.service.tracing import NOBODY, Tracer
 from leakcap.wire import as_problem
 
-__all__ = ["answer", "answer_calls", "confine"]
+__all__ = ["answer", "answer_calls", "confine", "traced"]
 
 _log = logging.getLogger(__name__)
 _FASTER = 8.0
+_COMPUTED = ("release", "fit", "tables")
 
 
 def confine(memory_mib: int) -> None:
@@ -39,7 +42,9 @@ def confine(memory_mib: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def answer_calls(listener: socket.socket, configuration: Configuration, *, seconds: float) -> None:
+def answer_calls(
+    listener: socket.socket, configuration: Configuration, *, seconds: float, tracer: Tracer = NOBODY
+) -> None:
     """Answer calls on a socket until the process is ended."""
     tables = OpenTables(configuration.data)
     for dataset in configuration.data:
@@ -54,7 +59,7 @@ def answer_calls(listener: socket.socket, configuration: Configuration, *, secon
                 signal.setitimer(signal.ITIMER_REAL, seconds)
                 with _paced(message, configuration.tick):
                     try:
-                        told = answer(message, configuration, tables)
+                        told = traced(message, configuration, tables, tracer)
                     finally:
                         signal.setitimer(signal.ITIMER_REAL, 0.0)
                 _send(connection, told)
@@ -76,6 +81,26 @@ def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
     except (LeakcapError, ValueError, RecursionError) as error:
         _log.error("an answer could not be sent: %s", where_raised(error))
         send(connection, {"problem": as_problem(error)})
+
+
+def traced(
+    message: Any, configuration: Configuration, tables: OpenTables, tracer: Tracer = NOBODY
+) -> dict[str, Any]:
+    """What is answered to one message, within a span below the caller's.
+
+    The span of what was computed from data ends on a rung of the faster clock: where spans go nobody sees
+    more finely than those who wait how long it took.
+    """
+    said = message if isinstance(message, Mapping) else {}
+    operation, parent = str(said.get("operation")), str(said.get("trace", ""))
+    begun = time.monotonic()
+    with tracer.span(operation, parent=parent, operation=operation, dataset=str(said.get("dataset"))) as span:
+        told = answer(message, configuration, tables)
+        internal = str(told.get("problem", {}).get("type", "")).endswith(":internal")
+        span.say(outcome="answered" if "result" in told else "failed" if internal else "refused")
+        if operation in _COMPUTED:
+            span.end_after(rung(time.monotonic() - begun, configuration.tick / _FASTER))
+    return told
 
 
 def answer(message: Any, configuration: Configuration, tables: OpenTables) -> dict[str, Any]:

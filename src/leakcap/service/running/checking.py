@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import stat
 from collections.abc import Iterator
@@ -34,10 +35,23 @@ def _mistakes(configuration: Configuration, file: Path) -> Iterator[str]:
             proxy_secret(configuration)
         except InvalidParameter as error:
             yield str(error)
+    if configuration.telemetry is not None and not _has_telemetry():
+        yield (
+            f"`telemetry` of `{file.name}` needs OpenTelemetry, which is not installed. Run "
+            "`pip install 'leakcap[telemetry]'`, or leave `telemetry` out."
+        )
     if configuration.tls is not None:
         for name, path in (("certificate", configuration.tls.certificate), ("key", configuration.tls.key)):
             if not Path(path).is_file():
                 yield f"`tls.{name}` of `{file.name}` must be a file. Got `{path}`."
+
+
+def _has_telemetry() -> bool:
+    try:
+        importlib.import_module("leakcap.service.telemetry")
+    except ImportError:
+        return False
+    return True
 
 
 def _open_secrets(configuration: Configuration, file: Path) -> Iterator[str]:

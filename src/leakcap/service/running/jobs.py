@@ -20,6 +20,7 @@ from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.jobs import Job
 from leakcap.service.store.store import Store
 from leakcap.service.ticks import on_the_clock
+from leakcap.service.tracing import NOBODY, Tracer
 from leakcap.wire import as_problem
 
 __all__ = ["work"]
@@ -36,6 +37,7 @@ def work(
     configuration: Configuration,
     *,
     going: Callable[[], bool] = lambda: True,
+    tracer: Tracer = NOBODY,
 ) -> None:
     """Claim one job after another, for as long as `going` says so."""
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
@@ -49,14 +51,15 @@ def work(
         if job is None:
             time.sleep(_PAUSE)
         elif job.dataset in configuration.data:
-            _do(job, store, engine, configuration)
+            with tracer.span(f"job {job.kind}", dataset=job.dataset, operation=job.kind) as span:
+                span.say(outcome=_do(job, store, engine, configuration))
         else:
             detail = f"The data set `{job.dataset}` is no longer served. Nothing was spent."
             _failed(job, store, problem_of(404, "not-found", "Not there", detail))
 
 
-def _do(job: Job, store: Store, engine: EngineClient, configuration: Configuration) -> None:
-    """The work of one job; told of every two seconds, so that nobody else takes it.
+def _do(job: Job, store: Store, engine: EngineClient, configuration: Configuration) -> str:
+    """The work of one job, and how it ended; told of every two seconds, so that nobody else takes it.
 
     It ends on the clock, as an answer that is waited for leaves on it: everybody sees when a job ended.
     """
@@ -74,13 +77,17 @@ def _do(job: Job, store: Store, engine: EngineClient, configuration: Configurati
             told = engine.call(job.kind, job.dataset, job.subject, job.body, request=number)
         entries = [one["entry"] for one in told["answers"]]
         store.jobs.finish(job, result=entries)
+        return "answered"
     except StateConflict:
         _log.info("job %s was cancelled", job.id)
+        return "cancelled"
     except LeakcapError as error:
         _failed(job, store, as_problem(error))
+        return "refused"
     except EngineFailed as error:
         detail = f"The engine gave no answer ({error.kind}). What was spent stays spent."
         _failed(job, store, problem_of(503, "engine", "No answer", detail))
+        return "failed"
     finally:
         ended.set()
         beating.join()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from leakcap.service.configuration import Configuration, load_configuration
 from leakcap.service.running.log_lines import log_json_lines
+from leakcap.service.tracing import NOBODY, PublicWords, Tracer
 
 __all__ = ["main"]
 
@@ -34,6 +35,17 @@ def main(arguments: Sequence[str]) -> None:
         _engine(configuration, sockets[0], seconds)
 
 
+def _tracer(configuration: Configuration, words: PublicWords | None = None) -> Tracer:
+    """What opens this process's spans; nobody where the owner asks for none."""
+    if configuration.telemetry is None:
+        return NOBODY
+    from leakcap.service.engine.operations import OPERATIONS
+    from leakcap.service.telemetry import tracer_of
+
+    own = PublicWords(datasets=frozenset(configuration.data), operations=frozenset(OPERATIONS))
+    return tracer_of(configuration.telemetry.endpoint, words or own)
+
+
 def _end_with_parent() -> None:
     """Whatever happens to the supervisor, nothing of it is left behind."""
     if sys.platform == "linux":
@@ -47,7 +59,7 @@ def _engine(configuration: Configuration, listener: socket.socket, seconds: floa
 
     confine(configuration.limits.memory_mib)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    answer_calls(listener, configuration, seconds=seconds)
+    answer_calls(listener, configuration, seconds=seconds, tracer=_tracer(configuration))
 
 
 def _jobs(configuration: Configuration, folder: Path) -> None:
@@ -57,7 +69,7 @@ def _jobs(configuration: Configuration, folder: Path) -> None:
 
     engine = EngineClient(str(folder / "work.sock"), seconds=configuration.limits.job_seconds)
     with Store.open(configuration.store) as store:
-        work(store, engine, configuration)
+        work(store, engine, configuration, tracer=_tracer(configuration))
 
 
 def _web(configuration: Configuration, folder: Path, listener: socket.socket) -> None:
@@ -76,7 +88,7 @@ def _web(configuration: Configuration, folder: Path, listener: socket.socket) ->
         tls = configuration.tls
         server = uvicorn.Server(
             uvicorn.Config(
-                create_curator(curator),
+                create_curator(curator, lambda words: _tracer(configuration, words)),
                 log_level="error",
                 access_log=False,
                 server_header=False,
