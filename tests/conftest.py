@@ -18,6 +18,7 @@ from unittest import mock
 
 import pytest
 
+import docstrings
 import in_time
 from quick_java import QUICK_JAVA
 from seeded_noise import REAL, SeededNoise
@@ -36,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if not os.environ.get(REAL):
         config.pluginmanager.register(SeededNoise(), "leakcap-seeded-noise")
+    config.pluginmanager.register(docstrings, "leakcap-docstrings")
     if os.environ.get(in_time.ENDS):
         config.pluginmanager.register(in_time, "leakcap-in-time")
     roomy = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM

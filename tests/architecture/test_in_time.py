@@ -30,7 +30,7 @@ def test_left_out():
 @pytest.mark.parametrize(("later", "ran"), [(-1.0, False), (600.0, True), (None, True)])
 def test_slow_tests_after_the_end_are_named(later: float | None, ran: bool, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(FILE, encoding="utf-8")
-    settings = {**os.environ, "PYTHONPATH": str(TESTS)}
+    settings = {**os.environ, "PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     settings.pop("LEAKCAP_ENDS", None)
     if later is not None:
         settings["LEAKCAP_ENDS"] = str(time.time() + later)
