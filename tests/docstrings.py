@@ -1,7 +1,7 @@
-"""Examples in docstrings are looked for only in files that hold one: a search of all took 4 s of each process.
+"""Examples in docstrings are looked for only in files that hold one: in all it took two seconds of a process.
 
-A file without `>>>` has none, and need not be loaded for them. Nearly all files of tests are such, and half of
-the sources.
+A file without `>>>` has none, and need not be loaded for them. Nearly all files of tests are such, and half
+of the sources.
 """
 
 from __future__ import annotations

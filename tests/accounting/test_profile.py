@@ -93,8 +93,8 @@ def test_advantage_reconstruction_and_the_guesser_agree() -> None:
     loss = PrivacyLoss.of_mechanism(Laplace(1.0)) ** 3
     profile = loss.profile()
     assert profile.advantage.midpoint == pytest.approx(2 * guess_success(loss).midpoint - 1, abs=1e-9)
-    power = profile.true_positives(np.linspace(0.0, 1.0, 101))
-    assert (power.lower - power.at).max() <= profile.advantage.upper
+    power = profile.true_positives(np.linspace(0.0, 1.0, 21))
+    assert 0.95 * profile.advantage.upper <= (power.lower - power.at).max() <= profile.advantage.upper
     found = profile.reconstruction([1e-6, 0.1])
     assert found[0].upper <= math.exp(3.0) * 1e-6 * (1 + 1e-4)  # pure ε: e^ε times the prior's
     assert found[0].lower >= math.exp(3.0) * 1e-6 * (1 - 1e-3)

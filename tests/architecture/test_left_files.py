@@ -16,7 +16,7 @@ BESIDE = {
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     "PYTHONPATH": os.pathsep.join([str(CHECK.parent), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep),
 }
-"""What the copy of the check imports lies beside the check; plugins take longer to load than it takes to run."""
+"""What the copy of the check imports lies beside it; plugins take longer to load than the run takes."""
 
 
 @pytest.mark.parametrize(("place", "code"), [("release.html", 1), ("tests/own.html", 0)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from command_line import leakcap
-from leakcap.attack import Finding, play, reconstruction, transmit, transmit_adaptively
+from leakcap.attack import Finding, chance, play, reconstruction, transmit, transmit_adaptively
 from leakcap.attack.chance import binomial_interval, mean_interval
 from leakcap.attack.codes.use import Use
 from leakcap.attack.wifi.finite import fano_told, least_uses, luck
@@ -53,6 +53,14 @@ def test_the_interval_of_a_mean_covers_whatever_the_law() -> None:
     assert 1.9 < low < 2.0 < high < 2.3
     with pytest.raises(InvalidParameter):
         mean_interval([10.0], 0.0, 9.0)
+
+
+def test_a_root_that_is_missed_is_not_relied_upon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the root nobody is rich: an interval that began there would be too short."""
+    drawn = [2.0, 3.0, 2.0, 7.0] * 20
+    sure = mean_interval(drawn, 1.0, 9.0)
+    monkeypatch.setattr(chance, "crossing", lambda _function, _low, high: high)
+    assert mean_interval(drawn, 1.0, 9.0) == pytest.approx(sure, abs=1e-12)
 
 
 def test_chance_is_told_from_a_broken_promise() -> None:

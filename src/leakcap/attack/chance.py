@@ -9,7 +9,7 @@ import numpy as np
 
 from leakcap.audit.tails import fraction_lower, fraction_upper
 from leakcap.errors import require
-from leakcap.numeric.search import bisect
+from leakcap.numeric.search import bisect, crossing
 
 __all__ = ["CONFIDENCE", "binomial_interval", "mean_interval"]
 
@@ -63,4 +63,10 @@ def _least(draws: np.ndarray[tuple[int, ...], np.dtype[np.float64]], top: float,
     least = 1e-12 * top
     if top <= 0.0 or excess(least) >= 0.0:
         return 0.0
-    return top if excess(top) < 0.0 else max(bisect(excess, least, top) - 1e-9 * top, 0.0)
+    if excess(top) < 0.0:
+        return top
+    # In the logarithm of the mean the excess is nearly straight: chords take a third of the time of halving.
+    # That the gambler is rich at what they find is looked at, so that no number of steps is relied upon.
+    place = crossing(lambda rise: excess(least * math.exp(rise)), 0.0, math.log(top / least))
+    found = max(least * math.exp(place) - 1e-9 * top, least)
+    return found if excess(found) < 0.0 else max(bisect(excess, least, top) - 1e-9 * top, 0.0)
