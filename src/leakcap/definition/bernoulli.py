@@ -36,8 +36,23 @@ def log_ratios(u: float, d: float) -> tuple[float, float]:
     [0.405465108108, -0.69314718056]
     """
     if abs(d) < 1.0:
-        return -math.log1p(sigmoid(-u) * math.expm1(-d)), -math.log1p(sigmoid(u) * math.expm1(d))
-    return softplus(-u) - softplus(-u - d), softplus(u) - softplus(u + d)
+        q, rest = _both(u)
+        return -math.log1p(rest * math.expm1(-d)), -math.log1p(q * math.expm1(d))
+    # softplus of u and −u, of u+d and −u−d: each pair has its exponential and its logarithm in common.
+    moved = u + d
+    here, there = math.log1p(math.exp(-abs(u))), math.log1p(math.exp(-abs(moved)))
+    if u >= 0.0:
+        up, down = here, u + here
+    else:
+        up, down = here - u, here
+    return (up - there, down - (moved + there)) if moved >= 0.0 else (up - (there - moved), down - there)
+
+
+def _both(u: float) -> tuple[float, float]:
+    """σ(u) and σ(−u), of one exponential."""
+    less = math.exp(-abs(u))
+    more, less = 1.0 / (1.0 + less), less / (1.0 + less)
+    return (more, less) if u >= 0.0 else (less, more)
 
 
 def renyi_binary(alpha: float, u: float, d: float) -> float:
@@ -47,13 +62,13 @@ def renyi_binary(alpha: float, u: float, d: float) -> float:
     0.130812035941
     """
     up, down = log_ratios(u, d)
-    q, rest = sigmoid(u), sigmoid(-u)
     if alpha == 1.0:
         return _entropic(up, -softplus(-u)) + _entropic(down, -softplus(u))
     if alpha * max(up, down) > 600.0:
         logs = (alpha * up - softplus(-u), alpha * down - softplus(u))
         top = max(logs)
         return (top + math.log1p(math.exp(min(logs) - top))) / (alpha - 1.0)
+    q, rest = _both(u)
     return math.log1p(q * _power(alpha, up) + rest * _power(alpha, down)) / (alpha - 1.0)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -81,25 +82,36 @@ def _from(source: str, who: str, numbers: Sequence[int], keys: list[int]) -> Ite
 
 
 def _from_a_seed(keys: list[int]) -> list[str]:
-    first = keys[:_FIRST]
+    first = tuple(keys[:_FIRST])
     least = max(keys) + 1
     sizes = sorted({least, 1 << (least - 1).bit_length()})
-    makers: dict[str, Callable[[int], Iterator[list[int]]]] = {
+    found = (
+        f"The keys are what {name} gives from the seed {seed}: whoever has the program has the keys."
+        for name in _makers()
+        for size in sizes
+        if size >= 2
+        if (seed := _seeds_by_keys(name, size).get(first)) is not None
+    )
+    return list(islice(found, 1))
+
+
+@lru_cache(maxsize=16)
+def _seeds_by_keys(name: str, size: int) -> dict[tuple[int, ...], int]:
+    """The first keys that each seed gives; kept, since the files of one office have keys of one size."""
+    found = dict[tuple[int, ...], int]()
+    for seed, given in enumerate(_makers()[name](size)):
+        found.setdefault(tuple(given), seed)
+    return found
+
+
+def _makers() -> dict[str, Callable[[int], Iterator[list[int]]]]:
+    return {
         "R's `runif`": _of_r_uniform,
         "R's `sample`": _of_r_sample,
         "NumPy's `default_rng`": _of_generators,
         "NumPy's `RandomState`": _of_states,
         "Python's `random`": _of_python,
     }
-    found = (
-        f"The keys are what {name} gives from the seed {seed}: whoever has the program has the keys."
-        for name, made in makers.items()
-        for size in sizes
-        if size >= 2
-        for seed, given in enumerate(made(size))
-        if given == first
-    )
-    return list(islice(found, 1))
 
 
 def _of_generators(size: int) -> Iterator[list[int]]:
