@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,17 +23,22 @@ ORDERS = (0.1, 0.5, 0.9, 1 - 1e-9, 1 + 1e-12, 1.003, 1.5, 1.99, 2.0, 2.5, 8.0, 1
 
 
 def joint(rows, prior, alpha):
-    """(1/(α−1)) ln Σ π C^α q^{1−α} at fifty digits, rows and prior scaled to sum to one."""
-    rows = [[mpf(float(v)) / sum(mpf(float(u)) for u in row) for v in row] for row in rows]
-    weights = [mpf(p) for p in prior]
-    weights = [w / sum(weights) for w in weights]
-    a, total = mpf(alpha), mpf(0)
-    for column in zip(*rows, strict=True):
-        centre = sum(w * c for w, c in zip(weights, column, strict=True))
-        total += sum(w * c**a for w, c in zip(weights, column, strict=True) if c > 0 and w > 0) * (
-            centre ** (1 - a) if centre > 0 else 0
-        )
-    return log(total) / (a - 1)
+    """(1/(α−1)) ln Σ π C^α q^{1−α} to fifty digits, in balls; rows and prior scaled to sum to one."""
+    with flint.ctx.workprec(240):
+        rows = [[flint.arb(float(v)) for v in row] for row in rows]
+        rows = [[v / sum(row) for v in row] for row in rows]
+        weights = [flint.arb(float(p)) for p in prior]
+        weights = [w / sum(weights) for w in weights]
+        a, total = flint.arb(float(alpha)), flint.arb(0)
+        for column in zip(*rows, strict=True):
+            centre = sum(w * c for w, c in zip(weights, column, strict=True))
+            total += sum(w * c**a for w, c in zip(weights, column, strict=True) if c > 0 and w > 0) * (
+                centre ** (1 - a) if centre > 0 else 0
+            )
+        found = total.log() / (a - 1)
+        assert found.rad() < 1e-45 * (1 + abs(found))
+        mantissa, exponent = found.mid().man_exp()
+    return mp.ldexp(mpf(int(mantissa)), int(exponent))
 
 
 BELIEFS = sorted(
