@@ -63,7 +63,7 @@ def keep_text(connection: Connection, policy: str, text: str) -> None:
     """Keep a policy's text, once."""
     known = connection.execute(select(POLICY.c.text).where(POLICY.c.fingerprint == policy)).scalar()
     if known is None:
-        connection.execute(POLICY.insert().values(fingerprint=policy, text=text))
+        connection.execute(POLICY.insert(), {"fingerprint": policy, "text": text})
     elif known != text:
         raise LedgerError("A policy's text in the ledger was edited. Restore the ledger from a backup.")
 

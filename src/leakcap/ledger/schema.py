@@ -138,7 +138,7 @@ POLICY = Table(
 
 def plant_secret(connection: Connection) -> None:
     """Draw the secret, 128 bits, by which rows of people with too many are chosen. Never exported."""
-    connection.execute(SECRET.insert().values(id=1, seed=secrets.token_hex(16)))
+    connection.execute(SECRET.insert(), {"id": 1, "seed": secrets.token_hex(16)})
 
 
 def create(connection: Connection) -> bool:
@@ -158,7 +158,7 @@ def create(connection: Connection) -> bool:
     for name, statements in _definitions(connection.dialect).items():
         for statement in statements if name not in tables else ():
             connection.exec_driver_sql(statement)
-    connection.execute(SCHEMA.insert().values(version=VERSION))
+    connection.execute(SCHEMA.insert(), {"version": VERSION})
     plant_secret(connection)
     return True
 
