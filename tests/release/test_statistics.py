@@ -31,7 +31,7 @@ POLICY = {
     "columns": {"diagnosis": {"keys": ["benign", "malignant"]}},
 }
 RUNS, BATCH, MALIGNANT = 2_000, 500, 212
-QUERY = Query(name="malignant", statistic="count", where="diagnosis = 'malignant'", epsilon=1.0)
+QUERY = Query(name="malignant", statistic="count", epsilon=1.0)
 
 
 class Remembering:
@@ -43,7 +43,10 @@ class Remembering:
 
 
 def patients(extra: int = 0) -> pyarrow.Table:
-    data = pyarrow.parquet.read_table(PATIENTS, columns=["patient_id", "diagnosis"])
+    """The malignant ones alone, so that no condition is read 2,000 times."""
+    data = pyarrow.parquet.read_table(
+        PATIENTS, columns=["patient_id", "diagnosis"], filters=[("diagnosis", "=", "malignant")]
+    )
     more = pyarrow.table(
         {
             "patient_id": pyarrow.array([570] * extra, pyarrow.int32()),

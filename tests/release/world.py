@@ -88,10 +88,15 @@ _WRITTEN: dict[tuple[int, bytes], tuple[Plan, SqlStatement]] = {}
 _FOUND: dict[tuple[object, ...], Columns] = {}
 
 
+_LAST: list[pyarrow.Table] = []
+
+
 def _shown(data: pyarrow.Table) -> DuckDB:
     engine = _engine()
-    engine._connection.register(SOURCE, data)
-    engine._types = None
+    if not (_LAST and _LAST[0] is data):
+        engine._connection.register(SOURCE, data)
+        engine._types = None
+        _LAST[:] = [data]
     return engine
 
 
