@@ -66,36 +66,42 @@ def people(rows: list[tuple[int, Any]], groups: int) -> dict[str, int]:
     return dict(zip(map(str, names), found.totals[0].tolist(), strict=True))
 
 
-Law = dict[tuple[object, ...], Fraction]
+Law = dict[tuple[object, ...], int]
+
+
+def unit_of(s: Fraction, threshold: int) -> int:
+    """The probabilities of one group are integers over this."""
+    return int((s.numerator + s.denominator) * s.denominator ** (threshold + 3))
 
 
 def law(counts: dict[str, int], keys: str, s: Fraction, threshold: int) -> Law:
-    """Every group is absent, or shows a number; beyond the largest count ratios are constant: one outcome."""
-    most = threshold + 3
+    """Every group is absent, or shows a number; beyond the largest count ratios are constant: one outcome.
+
+    In integers: one is the unit to the power of how many keys there are.
+    """
+    most, unit = threshold + 3, unit_of(s, threshold)
     z = [(1 - s) / (1 + s) * s ** abs(k) for k in range(-most, most + 1)]
 
-    def one(key: str) -> dict[object, Fraction]:
+    def one(key: str) -> dict[object, int]:
         if key not in counts:
-            return {None: Fraction(1)}
+            return {None: unit}
         n = counts[key]
         shown: dict[object, Fraction] = {v: z[v - n + most] for v in range(threshold, most)}
         shown["more"] = s ** (most - n) / (1 + s)
-        return {None: 1 - sum(shown.values()), **shown}
+        whole = {v: p * unit for v, p in shown.items()}
+        assert all(p.denominator == 1 for p in whole.values())
+        return {None: unit - int(sum(whole.values())), **{v: int(p) for v, p in whole.items()}}
 
-    joint: Law = {(): Fraction(1)}
+    joint: Law = {(): 1}
     for key in keys:
         joint = {(*a, b): p * q for a, p in joint.items() for b, q in one(key).items()}
     return joint
 
 
-def beyond(first: Law, second: Law, odds: Fraction) -> Fraction:
-    """The hockey-stick divergence, exactly: in units of the common denominator, as integers."""
-    unit = math.lcm(*(p.denominator for one in (first, second) for p in one.values()))
-    own, other = (
-        {y: p.numerator * (unit // p.denominator) for y, p in one.items()} for one in (first, second)
-    )
+def beyond(first: Law, second: Law, unit: int, odds: Fraction) -> Fraction:
+    """The hockey-stick divergence, exactly."""
     more, less = odds.denominator, odds.numerator
-    return Fraction(sum(max(more * p - less * other.get(y, 0), 0) for y, p in own.items()), more * unit)
+    return Fraction(sum(max(more * p - less * second.get(y, 0), 0) for y, p in first.items()), more * unit)
 
 
 @pytest.mark.parametrize("relation", ["add-remove-one", "replace-one"])
@@ -112,19 +118,19 @@ def test_delta_is_exact_on_every_pair_of_small_tables(relation: str, groups: int
     alone = s ** (threshold - 1) / (1 + s)
     claimed = 1 - (1 - alone) ** groups
     steps = groups * (1 if relation == "add-remove-one" else 2)
-    laws = {str(c): law(c, "abcd", s, threshold) for c in counts}
+    laws, unit = {str(c): law(c, "abcd", s, threshold) for c in counts}, unit_of(s, threshold) ** 4
     pairs = (
         [(counts[0], c) for c in counts]
         if relation == "add-remove-one"
         else list(itertools.combinations(counts[1:], 2))
     )
     worst = max(
-        beyond(laws[str(a)], laws[str(b)], s**-steps) for pair in pairs for a, b in (pair, pair[::-1])
+        beyond(laws[str(a)], laws[str(b)], unit, s**-steps) for pair in pairs for a, b in (pair, pair[::-1])
     )
     assert worst == claimed
-    lower = {str(c): law(c, "abcd", s, threshold - 1) for c in counts}
+    lower, unit = {str(c): law(c, "abcd", s, threshold - 1) for c in counts}, unit_of(s, threshold - 1) ** 4
     planted = max(
-        beyond(lower[str(a)], lower[str(b)], s**-steps) for pair in pairs for a, b in (pair, pair[::-1])
+        beyond(lower[str(a)], lower[str(b)], unit, s**-steps) for pair in pairs for a, b in (pair, pair[::-1])
     )
     assert planted > claimed  # a threshold one too low is caught
 
@@ -229,7 +235,8 @@ def test_no_person_tells_more_than_the_nats_that_are_charged() -> None:
         mine = [list(k) for n in range(groups + 1) for k in itertools.combinations(keys, n)]
         laws = [law(Counter([k for _, k in others] + keys_), keys, s, threshold) for keys_ in mine]
         answers = sorted({answer for one in laws for answer in one}, key=str)
-        matrix = np.array([[float(one.get(answer, 0)) for answer in answers] for one in laws])
+        unit = unit_of(s, threshold) ** len(keys)
+        matrix = np.array([[one.get(answer, 0) / unit for answer in answers] for one in laws])
         plan = plan_query(
             Query(name="q", statistic="distinct", by=("d",), epsilon=1.0, delta=0.3), policy(groups=groups)
         )
