@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import flint
 import mpmath as mp
 import numpy as np
 import pytest
@@ -118,25 +119,32 @@ def test_divergence_to_total_variation_is_attained_by_randomised_response(kappa:
 
 
 def brute(alpha: float, level: float, epsilon: float) -> mp.mpf:
-    """Ternary search over logit q with an inner bisection: concavity is the only thing used."""
-    mp.mp.dps = 30
-    order, cap, big = mp.mpf(alpha), mp.mpf(level), mp.exp(mp.mpf(epsilon))
+    """Ternary search over logit q with an inner bisection, in balls: concavity is the only thing used."""
 
-    def value(u: mp.mpf) -> mp.mpf:
-        q = 1 / (1 + mp.exp(-u))
+    def apart(p: flint.arb, q: flint.arb) -> flint.arb:
+        if alpha == 1.0:
+            return p * (p / q).log() + (1 - p) * ((1 - p) / (1 - q)).log()
+        powers = p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
+        return powers.log() / (order - 1)
+
+    def value(u: flint.arb) -> flint.arb:
+        q = 1 / (1 + (-u).exp())
         low, high = u, u + 60
         for _ in range(70):
-            middle = (low + high) / 2
-            p = 1 / (1 + mp.exp(-middle))
-            fits = max(renyi(order, p, q), renyi(order, q, p)) <= cap
+            middle = ((low + high) / 2).mid()
+            p = 1 / (1 + (-middle).exp())
+            fits = all(one.mid() <= cap for one in (apart(p, q), apart(q, p)))
             low, high = (middle, high) if fits else (low, middle)
-        return 1 / (1 + mp.exp(-low)) - big * q
+        return 1 / (1 + (-low).exp()) - big * q
 
-    low, high = mp.mpf(-20), mp.mpf(5)
-    for _ in range(48):
-        one, two = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (one, high) if value(one) < value(two) else (low, two)
-    return value((low + high) / 2)
+    with flint.ctx.workprec(120):
+        order, cap, big = flint.arb(alpha), flint.arb(level), flint.arb(epsilon).exp()
+        low, high = flint.arb(-20), flint.arb(5)
+        for _ in range(48):
+            one, two = (low + (high - low) / 3).mid(), (high - (high - low) / 3).mid()
+            low, high = (one, high) if value(one).mid() < value(two).mid() else (low, two)
+        mantissa, exponent = value(((low + high) / 2).mid()).mid().man_exp()
+    return mp.ldexp(mp.mpf(int(mantissa)), int(exponent))
 
 
 @pytest.mark.parametrize(
