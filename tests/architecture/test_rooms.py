@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import leakcap
 
@@ -45,8 +47,20 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
 @cache
 def imports_in(text: str) -> tuple[ast.AST, ...]:
-    """The nodes that import something. Read once: two tests ask, and to parse all files takes a second."""
-    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom))
+    """The statements that import something. Read once: two tests ask, and to parse all takes a second."""
+    return tuple(
+        node for node in statements(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements, also within others; no expression holds one, and expressions are most of a tree."""
+    held: list[ast.AST] = [tree]
+    while held:
+        node = held.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            held += getattr(node, block, ())
 
 
 def rooms_of(path: Path) -> str:
@@ -90,6 +104,26 @@ def test_imports_point_down() -> None:
 def test_an_upward_import_is_caught() -> None:
     assert upward(SOURCE / "numeric" / "new.py", "from leakcap.release import PrivateTable")
     assert upward(SOURCE / "channel.py", "import leakcap.divergence")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "def f():\n    {}",
+        "class C:\n    async def f(self):\n        async with a as b:\n            {}",
+        "if a:\n    pass\nelif b:\n    pass\nelse:\n    {}",
+        "try:\n    {}\nfinally:\n    pass",
+        "try:\n    pass\nexcept E:\n    {}",
+        "try:\n    pass\nexcept* E:\n    {}",
+        "try:\n    pass\nexcept E:\n    pass\nelse:\n    {}",
+        "try:\n    pass\nfinally:\n    {}",
+        "for a in b:\n    pass\nelse:\n    {}",
+        "while a:\n    {}",
+        "match a:\n    case 1:\n        {}",
+    ],
+)
+def test_an_upward_import_is_caught_wherever_it_stands(around: str) -> None:
+    assert upward(SOURCE / "numeric" / "new.py", around.format("from leakcap.release import PrivateTable"))
 
 
 SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {

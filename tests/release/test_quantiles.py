@@ -32,7 +32,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.sql.select import sql_queries
 from release.claims import beaten, covers, released
-from release.world import answers, planned, policy_of
+from release.world import answers, answers_of_each, planned, policy_of
 from release.world import table as arrow
 from seeded import ALARM, SeededSource
 
@@ -71,10 +71,10 @@ def law(gaps: tuple[int, ...], unit: Fraction) -> Law:
     return tuple(total)
 
 
-def laws(plan: Plan, rows: list[dict[str, Any]], *, wrong: int = 1) -> list[Law]:
+def laws(plan: Plan, exact: list[list[int]], *, wrong: int = 1) -> list[Law]:
     """The law of every choice, part by part and group by group; choices are independent."""
     found, bins = [], len(plan.cells.axes[-1].labels)
-    for part, counts in zip(plan.parts, answers(plan, arrow(rows)), strict=True):
+    for part, counts in zip(plan.parts, exact, strict=True):
         assert isinstance(part, QuantileMeasurement)
         for group in range(0, len(counts), bins):
             # In units of one over the rank's denominator all of it is whole.
@@ -98,7 +98,8 @@ def worst(policy: Any, query: dict[str, Any], most: int, *, wrong: int = 1) -> t
     contents += [[a, b] for a, b in itertools.combinations_with_replacement(ROWS, 2)] if most > 1 else []
     neighbours = apart = 0.0
     for others in OTHERS:
-        found = [laws(plan, [*others, *({**r, "id": 1} for r in rows)], wrong=wrong) for rows in contents]
+        tables = [[*others, *({**row, "id": 1} for row in rows)] for rows in contents]
+        found = [laws(plan, exact, wrong=wrong) for exact in answers_of_each(plan, tables)]
         logs = np.log(found)
         losses = (logs[:, None] - logs).max(axis=-1).sum(axis=-1)
         absent = max(losses[0].max(), losses[:, 0].max())
@@ -187,7 +188,7 @@ def test_certificates_hold_by_the_exact_law_whatever_the_data(values: list[float
     for q in (0.05, 0.5, 0.9):
         fields = {"statistic": "quantiles", "quantiles": (q,), "column": "x", "edges": edges, "epsilon": 2.0}
         plan = planned(policy_of(), **fields)
-        _, below, above = laws(plan, [{"x": v} for v in values])
+        _, below, above = laws(plan, answers(plan, arrow([{"x": v} for v in values])))
         rank = Fraction(str(q)) * len(values)
         known = [v for v in values if sum(w < v for w in values) <= rank <= sum(w <= v for w in values)]
         for truth in known:

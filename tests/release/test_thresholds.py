@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -55,12 +56,13 @@ def data(rows: list[tuple[int, Any]], **more: Any) -> pyarrow.Table:
     return pyarrow.table({**columns, **more})
 
 
-def people(rows: list[tuple[int, Any]], groups: int) -> dict[str, int]:
+@functools.cache
+def people(rows: tuple[tuple[int, Any], ...], groups: int) -> dict[str, int]:
     """How many people the real engine finds in each group."""
     plan = plan_query(
         Query(name="q", statistic="distinct", by=("d",), epsilon=1.0, delta=0.1), policy(groups=groups)
     )
-    engine = attach(data(rows))
+    engine = attach(data(list(rows)))
     found = scans_of([plan], engine)[0].run(engine)[0]
     (names,) = found.codes
     return dict(zip(map(str, names), found.totals[0].tolist(), strict=True))
@@ -111,7 +113,7 @@ def test_delta_is_exact_on_every_pair_of_small_tables(relation: str, groups: int
     """In rational arithmetic, with s in place of e^(−1/b): the worst pair has δ, and no pair has more."""
     others = [(8, "a"), (9, "a"), (9, "b")]
     contents = [[(1, key) for key in keys] for n in range(4) for keys in itertools.combinations("abcd", n)]
-    counts = [people(others + rows, groups) for rows in contents]
+    counts = [people((*others, *rows), groups) for rows in contents]
     threshold = 2
     while s ** (threshold - 1) / (1 + s) > 1 - s:
         threshold += 1
