@@ -94,8 +94,14 @@ BY: list[tuple[str, ...]] = [(), ("d",), ("d", "k"), ("k",)]
 
 
 def exact(plan: Plan, rows: Rows, seed: str = "5eed") -> np.ndarray[Any, Any]:
-    engine = attach(table(rows))
-    return np.array(read_totals(plan, in_order(plan, engine.run(engine.write(select_of([plan], seed)))))[0])
+    return exact_of_each(plan, [rows], seed)[0]
+
+
+def exact_of_each(plan: Plan, tables: list[Rows], seed: str = "5eed") -> list[np.ndarray[Any, Any]]:
+    """By one statement, which is written once: all tables have the same columns."""
+    written = attach(table([])).write(select_of([plan], seed))
+    told = [in_order(plan, attach(table(rows)).run(written)) for rows in tables]
+    return [np.array(read_totals(plan, one)[0]) for one in told]
 
 
 def farthest(unit: dict[str, int], by: tuple[str, ...], relation: str) -> tuple[int, int]:
@@ -121,7 +127,7 @@ def farthest(unit: dict[str, int], by: tuple[str, ...], relation: str) -> tuple[
             [0, 1, 0, 0, 2, 1],
         )
     ]
-    found = [exact(plan, [*others, *rows]) for rows in mine]
+    found = exact_of_each(plan, [[*others, *rows] for rows in mine])
     starts = found if replace else found[:1]
     moved = max(int(np.abs(one - other).sum()) for one in starts for other in found)
     part = plan.parts[0]
