@@ -58,7 +58,7 @@ def test_two_runs_draw_the_same_in_any_order(tmp_path: Path, real: bool) -> None
     )
     tests = str(Path(__file__).parents[1])
     outside = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
-    outside = {**outside, REAL: "1" if real else ""}
+    outside = {**outside, REAL: "1" if real else "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     runs: list[list[str]] = []
     for order in (["test_first", "test_second"], ["test_second", "test_first"]):
         names = [f"test_page.py::{name}" for name in order]
