@@ -130,7 +130,7 @@ _LAST: list[pyarrow.Table] = []
 
 
 def _shown(data: pyarrow.Table) -> DuckDB:
-    engine = _engine()
+    engine = _kept()
     if not (_LAST and _LAST[0] is data):
         engine._connection.register(SOURCE, data)
         engine._types = None
@@ -138,6 +138,12 @@ def _shown(data: pyarrow.Table) -> DuckDB:
     return engine
 
 
-@functools.cache
 def _engine() -> DuckDB:
+    """For whoever shows it tables by themselves: what was shown last is forgotten."""
+    _LAST.clear()
+    return _kept()
+
+
+@functools.cache
+def _kept() -> DuckDB:
     return attach(table([]))
