@@ -149,6 +149,7 @@ SUBROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("sql",),
     ),
     "service": (
+        ("job_times",),
         ("configuration", "faults", "requests", "store", "ticks", "tracing", "telemetry"),
         ("engine", "identity"),
         ("authorization",),

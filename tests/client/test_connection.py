@@ -443,6 +443,44 @@ def test_a_question_that_needs_approval_is_a_job(tmp_path: Path) -> None:
     curator.store.close()
 
 
+def test_a_job_that_nobody_approves_is_waited_for(tmp_path: Path) -> None:
+    """As if it were answered at once, and paid for once."""
+    curator = curator_in(tmp_path, more='answers = "as jobs"\n')
+    connection, transport = connected(curator)
+
+    def worked(request: httpx.Request, answer: httpx.Response) -> httpx.Response:
+        if request.method == "POST":
+            turns = iter([True, False])
+            work(curator.store, curator.engine, curator.configuration, going=lambda: next(turns))
+        return answer
+
+    transport.after = worked
+    ward = connection["ward"]
+    release = ward.count(by="ward", epsilon=0.5)
+    assert (len(release.rows), spent(curator)) == (3, 0.5)
+    with pytest.raises(BudgetExceeded):
+        ward.count(epsilon=99.0)
+    assert any("/v1/jobs/" in one.url.path for one in transport.requests)
+    curator.store.close()
+
+
+def test_a_job_that_takes_longer_than_the_connection_waits_is_named(tmp_path: Path) -> None:
+    """The planted mistake is a client that says that nothing was spent: the job may be at work."""
+    curator = curator_in(tmp_path, more='answers = "as jobs"\n')
+    connection, _ = connected(curator, seconds=0.3)
+    with pytest.raises(AwaitingApproval, match=r"no answer yet: job \w+ \(queued\).*paid for once") as found:
+        connection["ward"].count(epsilon=0.5)
+    turns = iter([True, False])
+    work(curator.store, curator.engine, curator.configuration, going=lambda: next(turns))
+    assert found.value.job is not None
+    (release,) = found.value.job.result()
+    query = Query(name="count", statistic="count", epsilon=0.5)
+    (again,) = connection["ward"].release([query], request=found.value.request)
+    assert release.rows[0].value == again.rows[0].value
+    assert spent(curator) == 0.5
+    curator.store.close()
+
+
 def test_a_refused_job_says_why(tmp_path: Path) -> None:
     curator = curator_in(tmp_path, more=APPROVED)
     curator.store.people.add("local:ann", by="test")

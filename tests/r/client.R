@@ -29,6 +29,11 @@ e <- caught(leakcap_count(con, "full", epsilon = 0.1), "leakcap_budget_exceeded"
 stopifnot(e$status == 409L, e$passed$left == 0.5, e$passed$cap == "epsilon", !grepl("\033", conditionMessage(e)))
 e <- caught(leakcap_count(con, "waits", epsilon = 0.1), "leakcap_awaiting_approval")
 stopifnot(e$job == "j1")
+
+# A job that nobody has to approve is waited for, and what it failed with is said as if it had been at once.
+stopifnot(leakcap_count(con, "later", epsilon = 0.1)$value == 5)
+e <- caught(leakcap_count(con, "never", epsilon = 0.1), "leakcap_engine")
+stopifnot(e$status == 503L, is.character(e$key))
 caught(leakcap_count(con, "elsewhere", epsilon = 0.1), "leakcap_data_error")
 caught(leakcap_count(con, "page", epsilon = 0.1), "leakcap_data_error")
 caught(leakcap_count(con, "broken", epsilon = 0.1), "leakcap_data_error")

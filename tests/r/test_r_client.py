@@ -61,6 +61,7 @@ class Bad(BaseHTTPRequestHandler):
     """A server that loses answers (`ward`), is down, refuses, or is no curator at all, by the data set."""
 
     keys: list[tuple[str, str]] = []  # noqa: RUF012
+    looks: list[str] = []  # noqa: RUF012
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -97,6 +98,24 @@ class Bad(BaseHTTPRequestHandler):
     def _waits(self, *_: object) -> None:
         self._told(202, {"id": "j1", "state": "awaiting approval"})
 
+    def _later(self, *_: object) -> None:
+        self._told(202, {"id": "j2", "state": "queued", "needed": 0})
+
+    def _never(self, *_: object) -> None:
+        self._told(202, {"id": "j3", "state": "running", "needed": 0})
+
+    def do_GET(self) -> None:
+        """Jobs: one is done at the second look, the other has no answer."""
+        self.looks.append(self.path)
+        if self.path == "/v1/jobs/j2/answer":
+            self._told(200, {"releases": [record([{"keys": {}, "value": 5, "interval": [1.0, 9.0]}])]})
+        elif self.path == "/v1/jobs/j2":
+            state = "running" if self.looks.count(self.path) == 1 else "done"
+            self._told(200, {"id": "j2", "state": state, "needed": 0})
+        else:
+            problem = {"type": f"{PREFIX}engine", "status": 503, "detail": "No answer."}
+            self._told(200, {"id": "j3", "state": "failed", "needed": 0, "problem": problem})
+
     def _elsewhere(self, *_: object) -> None:
         self.send_response(307)
         self.send_header("location", "http://127.0.0.1:1/")
@@ -127,6 +146,7 @@ def bad_server() -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     Bad.keys.clear()
+    Bad.looks.clear()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
@@ -140,4 +160,7 @@ def test_lost_answers_lies_and_refusals(library: Path, bad_server: str) -> None:
     asked = {dataset: [key for one, key in Bad.keys if one == dataset] for dataset, _ in Bad.keys}
     assert [len(asked["ward"]), len(set(asked["ward"]))] == [6, 2]
     assert [len(asked["down"]), len(set(asked["down"]))] == [4, 1]
-    assert all(len(asked[one]) == 1 for one in ("full", "waits", "elsewhere", "page", "broken"))
+    assert all(
+        len(asked[one]) == 1 for one in ("full", "waits", "later", "never", "elsewhere", "page", "broken")
+    )
+    assert Bad.looks == ["/v1/jobs/j2", "/v1/jobs/j2", "/v1/jobs/j2/answer", "/v1/jobs/j3"]

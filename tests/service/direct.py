@@ -14,9 +14,10 @@ from argon2 import PasswordHasher
 
 from leakcap.service.api.curator import Curator
 from leakcap.service.configuration import Configuration, load_configuration
-from leakcap.service.engine.calling import EngineClient
+from leakcap.service.engine.calling import EngineClient, EngineFailed
 from leakcap.service.engine.process import answer
 from leakcap.service.engine.tables import OpenTables
+from leakcap.service.job_times import LastTimePassed
 from leakcap.service.running.providers import providers_of
 from leakcap.service.store import Store
 
@@ -37,6 +38,7 @@ tick = 0.001
 policy = "policy.toml"
 source = "ward.parquet"
 ledger = "ward.db"
+job_times = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0]
 """
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "correct horse battery staple"
@@ -52,7 +54,10 @@ class DirectEngine(EngineClient):
 
     def _told(self, message: Mapping[str, Any]) -> Any:
         with self._one_at_a_time:
-            told = answer(json.loads(json.dumps(message)), self._configuration, self._tables)
+            try:
+                told = answer(json.loads(json.dumps(message)), self._configuration, self._tables)
+            except LastTimePassed:
+                raise EngineFailed("time") from None
         return json.loads(json.dumps(told, allow_nan=False))
 
 

@@ -271,22 +271,6 @@ def test_a_fault_of_the_worker_is_a_problem_too(
     assert "malignant" not in told.text + caplog.text
 
 
-TICK = 0.4
-
-
-def test_a_job_ends_on_the_clock(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When it ended stands in the job, to the microsecond: without the clock that tells how long it took."""
-    slow = curator.configuration.model_copy(update={"tick": TICK})
-    for key in ("a", "b"):
-        curator.store.jobs.create("local:ada", "ward", "release", FRESH, key=key)
-    for configuration, wanted in ((curator.configuration, False), (slow, True)):
-        rounds = iter([True, False])
-        started = time.monotonic()
-        work(curator.store, curator.engine, configuration, going=lambda rounds=rounds: next(rounds))
-        if wanted:
-            assert time.monotonic() - started >= TICK
-
-
 class Calls:
     """A process of the engine on a thread, whose answers are planted."""
 
@@ -296,7 +280,7 @@ class Calls:
 
         settings = Settings()
         settings.tick = tick  # type: ignore[attr-defined]
-        monkeypatch.setattr(process, "answer", lambda message, *_: told)
+        monkeypatch.setattr(process, "answer", lambda message, *_, **__: told)
         monkeypatch.setattr(process.signal, "signal", lambda *_: None)
         monkeypatch.setattr(process.signal, "setitimer", lambda *_: None)
         self.path = str(folder / "engine.sock")

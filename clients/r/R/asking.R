@@ -62,12 +62,29 @@ paid <- function(connection, dataset, body, key) {
   if (!fine) refuse("`key` must be 1 to 128 printable ASCII characters, no space.")
   if (!isTRUE(body$fresh)) body$fresh <- NULL
   told <- asked(connection, "POST", path_of(dataset, "releases"), body, key = key)
-  if (isTRUE(attr(told, "waits"))) {
-    refuse(sprintf("There is no answer yet, and nothing was spent: job %s is %s. Later: leakcap_answer().",
-                   text_or_na(told$id), text_or_na(told$state)),
-           "leakcap_awaiting_approval", job = told$id, key = key)
-  }
+  if (isTRUE(attr(told, "waits"))) told <- waited(connection, told, key)
   lapply(told$releases, answer_frame, key = key, dataset = dataset)
+}
+
+# The answer of a job that nobody has to approve, once it has ended; else a condition that names the job.
+waited <- function(connection, job, key) {
+  needed <- number_or_na(job$needed)
+  give_up <- Sys.time() + connection$seconds
+  while (isTRUE(needed == 0) && isTRUE(job$state %in% c("queued", "running")) && Sys.time() < give_up) {
+    Sys.sleep(min(1, connection$seconds))
+    job <- leakcap_job(connection, job$id)
+  }
+  if (isTRUE(job$state == "done")) {
+    return(asked(connection, "GET", paste0("/v1/jobs/", checked_job(job$id), "/answer")))
+  }
+  if (isTRUE(job$state == "failed") && is.list(job$problem)) {
+    status <- number_or_na(job$problem$status)
+    refuse_problem(if (is.na(status)) 500L else as.integer(status), job$problem, key)
+  }
+  spent <- if (isTRUE(needed == 0)) "It is paid for once." else "Nothing was spent."
+  refuse(sprintf("There is no answer yet: job %s is %s. %s Later: leakcap_answer().",
+                 text_or_na(job$id), text_or_na(job$state), spent),
+         "leakcap_awaiting_approval", job = job$id, key = key)
 }
 
 # A released record as a data frame: the keys' columns, then value, lower and upper.

@@ -101,11 +101,15 @@ def run(file: File) -> None:
     _require_extra()
     from leakcap.service.running.supervisor import Supervisor
     from leakcap.service.running.supervisor import run as watched
+    from leakcap.service.timing import timing_lines
 
     def ready(supervisor: Supervisor) -> None:
         configuration = supervisor.configuration
         origin = configuration.public or configuration.origin.replace(":0", f":{supervisor.port}")
-        say(f"{configuration.name} is at {origin}\nCtrl-C stops it.")
+        say(f"{configuration.name} is at {origin}")
+        for line in timing_lines(configuration):
+            say(line)
+        say("Ctrl-C stops it.")
 
     watched(file, ready=ready)
 
@@ -121,6 +125,7 @@ def check(file: File) -> None:
     from leakcap.service.configuration import load_configuration
     from leakcap.service.engine.tables import OpenTables
     from leakcap.service.running.checking import require_fit
+    from leakcap.service.timing import timing_lines
 
     configuration = load_configuration(file)
     require_fit(configuration, file)
@@ -132,6 +137,8 @@ def check(file: File) -> None:
         tables.close()
         os.umask(before)
     say(f"It can run: {counted(len(configuration.data), 'data set')}, at {configuration.origin}.")
+    for line in timing_lines(configuration):
+        say(line)
 
 
 @curator.command("add")

@@ -158,7 +158,9 @@ def awaited(server: Server) -> Iterator[None]:
     except AwaitingApproval as error:
         number = "" if error.job is None else error.job.id
         waits = "" if error.job is None else f": {error.job.state}"
+        # What needs no approval is being worked on, and may have been paid for.
+        spent = ", and nothing was spent" if error.job is None or error.job.needed else ""
         raise error.saying(
-            f"There is no answer yet, and nothing was spent: job {number}{waits}. Later: "
+            f"There is no answer yet{spent}: job {number}{waits}. Later: "
             f"leakcap --server {server.url} job {number}"
         ) from None

@@ -46,8 +46,8 @@ def httpx_module() -> Any:
 
 class CuratorHttp:
     """One curator's address, and a token that no representation shows; `seconds` is how long an answer may
-    take, `certificate` a file with that of one's own and its key, where the curator asks for it. `transport`
-    and `pause` are for tests."""
+    take, or a job be waited for, `certificate` a file with that of one's own and its key, where the curator
+    asks for it. `transport` and `pause` are for tests."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class CuratorHttp:
         verify: Any = True
         if shown is not None:
             verify = with_certificate(known.create_ssl_context(trust_env=trusting), shown)
-        self._seconds, self._token, self._pause = float(seconds), token, pause
+        self.seconds, self._token, self._pause = float(seconds), token, pause
         self._client = known.Client(
             base_url=self.url,
             headers=headers,
@@ -166,7 +166,7 @@ class CuratorHttp:
         headers: Mapping[str, str],
     ) -> tuple[int, Any, float | None]:
         """Status, JSON, and after how many seconds one may ask again."""
-        give_up = time.monotonic() + self._seconds
+        give_up = time.monotonic() + self.seconds
         with self._client.stream(method, path, json=body, params=query or None, headers=headers) as answer:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise DataError("The curator's answer is compressed, which was not asked for.")

@@ -108,7 +108,8 @@ class RemoteJob:
 
 
 class AwaitingApproval(LeakcapError):
-    """The question waits: somebody has to approve of it, or it does its work as a job. Nothing was spent.
+    """The question waits: somebody has to approve of it, and nothing was spent; or it is a job that took
+    longer than the connection waits.
 
     `job.wait()` waits for it, and `job.result()` gives the answers once it is done; so does the same question
     under the same key, which is `request`.
@@ -122,9 +123,11 @@ class AwaitingApproval(LeakcapError):
     def of(cls, job: RemoteJob, request: str) -> AwaitingApproval:
         """What is said of a job that has not ended."""
         people = "One person has" if job.needed == 1 else f"{job.needed} people have"
-        waits = f"{people} to approve of it" if job.needed else "It works as a job"
+        spent, waits = ", and nothing was spent", f"{people} to approve of it"
+        if not job.needed:
+            spent, waits = "", "It works as a job, and is paid for once"
         return cls(
-            f"There is no answer yet, and nothing was spent: job {job.id} ({job.state}). {waits}. Later "
+            f"There is no answer yet{spent}: job {job.id} ({job.state}). {waits}. Later "
             f'ask again with request="{request}", or in Python `error.job.wait()` and `error.job.result()`.',
             job=job,
             request=request,

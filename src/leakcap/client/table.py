@@ -86,8 +86,9 @@ class RemoteTable(Asking):
 
         What was answered before is repeated for free; `fresh` asks for new noise and pays again. Each call
         has an idempotency key of its own, or `request`, which is kept where an answer is lost and asked for
-        again: nothing is paid twice. Raises what `PrivateTable.release` raises, `AwaitingApproval` where
-        somebody has to approve first, and `NoAnswer` with the key where the curator cannot be reached.
+        again: nothing is paid twice. Where the curator answers by jobs, this waits for one, as long as the
+        connection does. Raises what `PrivateTable.release` raises, `AwaitingApproval` where somebody has to
+        approve first or a job took longer, and `NoAnswer` with the key where the curator cannot be reached.
         """
         return self._paid(queries, fresh, request, lambda releases: Shown(releases))
 
@@ -177,7 +178,9 @@ class RemoteTable(Asking):
         status, told = self._http.pay(self._path("releases"), body | ({"fresh": True} if fresh else {}), key)
         if status == 202:
             job = RemoteJob(self._http, mapping(told, "job"), answered)
-            if job.ended:  # it was asked under this key before
+            if not job.needed and not job.ended:
+                job.wait(self._http.seconds)
+            if job.ended:  # now, or it was asked under this key before
                 return job.result()
             raise AwaitingApproval.of(job, key)
         return answered(mapping(told, "answer"))

@@ -57,6 +57,7 @@ class RequestingLedger(LedgerSpender):
         charges = [asked.charges[place] for place in asked.paid_places]
         require_plain(asked.charges, data)
         self._require_writable()
+        self._before_spend()
         with refusals_logged(charges), self._database.writing() as connection:
             state = self._governed(connection, lock=True)
             known = self._found(connection, state, asked, data)
@@ -84,6 +85,7 @@ class RequestingLedger(LedgerSpender):
         """
         texts = texts_of(answers)
         self._require_writable()
+        self._before_release()
         with self._database.writing() as connection:
             state = load_state(connection, self.url, lock=True)
             time, rows = events.stamp(self._clock, state.time, self.url), list[dict[str, Any]]()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,6 +40,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def _at_once() -> None:
+    """Nothing is held back."""
+
+
 class LedgerSpender(LedgerReader, ABC):
     """What a release asks of a ledger; `Ledger` adds how it is opened and amended, plans, runs in several
     steps, and revisions. It spends only while the policy under which it was opened governs.
@@ -58,6 +63,25 @@ class LedgerSpender(LedgerReader, ABC):
         # The policy of whoever opened it: once another governs, this object spends no more.
         self._own = policy
         self._meanings: tuple[str, ...] | None = None
+        self._before_spend: Callable[[], None] = _at_once
+        self._before_release: Callable[[], None] = _at_once
+
+    @contextmanager
+    def held_back(
+        self, *, before_spend: Callable[[], None] | None = None, before_release: Callable[[], None]
+    ) -> Iterator[None]:
+        """Within, call this before a spend is committed, and before it is recorded that answers left.
+
+        Whoever may look into the ledger sees when both were written. Where that must not say how long rows
+        were read, the functions return at times that hang on nothing that was read; what they raise keeps the
+        row from being written, as a process that ends there would.
+        """
+        former = self._before_spend, self._before_release
+        self._before_spend, self._before_release = before_spend or _at_once, before_release
+        try:
+            yield
+        finally:
+            self._before_spend, self._before_release = former
 
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
@@ -87,6 +111,7 @@ class LedgerSpender(LedgerReader, ABC):
             return [one.entry for one in self.reserve_request(Asked(request, batch), data=data)[0]]
         require_plain(batch, data)
         self._require_writable()
+        self._before_spend()
         with refusals_logged(batch), self._database.writing() as connection:
             state = self._governed(connection, lock=True)
             entries = self._booked(connection, state, batch, data)
@@ -157,6 +182,7 @@ class LedgerSpender(LedgerReader, ABC):
             answer = texts.get(entry.id, "")
             return events.note_row("release", place, time, entry, analyst=entry.analyst, answer=answer)
 
+        self._before_release()
         self._note(wanted, note)
 
     def recall(self, charges: Iterable[Charge], *, data: str) -> list[Answer | None]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from leakcap.errors import InvalidParameter
 from leakcap.policy.validation import Strict, complaints, read_toml
+from leakcap.service.job_times import JobTimes, default_job_times
 from leakcap.web.serving.settings import is_loopback
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
 _ALIAS = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _PROXY_SECRET = re.compile(r"[A-Za-z0-9_-]{32,200}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_LONGEST = 86_400.0
 LOCAL = "local"
 """The alias of the curator's own accounts, which no other provider may have."""
 
@@ -50,6 +52,9 @@ class DataSource(Strict):
 
     `source` is a path to Parquet or CSV, a DuckDB file with its `table`, or the URL of a PostgreSQL server or
     a Spark session. `tables` are those that the policy declares for joins.
+
+    `answers` says whether a question is answered at once, when it is done, or as a job, which may be seen to
+    have ended at its `job_times` alone: seconds after its start, the last of which is as long as it may take.
     """
 
     policy: str = Field(min_length=1)
@@ -59,6 +64,15 @@ class DataSource(Strict):
     tables: dict[str, str] = Field(default_factory=dict, repr=False)
     approval: ApprovalRule | None = None
     title: str = ""
+    answers: Literal["at once", "as jobs"] = "at once"
+    job_times: list[float] = Field(default_factory=list, max_length=20)
+
+    @field_validator("job_times")
+    @classmethod
+    def _ever_later(cls, value: list[float]) -> list[float]:
+        if any(not before < one <= _LONGEST for before, one in zip([0.0, *value], value, strict=False)):
+            raise ValueError(f"must be seconds, each later than the one before, at most {_LONGEST:g}")
+        return value
 
 
 class OidcSettings(Strict):
@@ -146,11 +160,12 @@ class TelemetrySettings(Strict):
 
 class RequestLimits(Strict):
     """What one request may take: bytes of its body, seconds, MiB of memory of an engine's process; and how
-    many requests a person may send in a minute."""
+    many requests a person may send in a minute. `job_seconds` is the last time of a job where its data set
+    has no `job_times`."""
 
     body_kib: int = Field(default=512, ge=1, le=64 * 1024)
     seconds: float = Field(default=30.0, gt=0.0, le=600.0)
-    job_seconds: float = Field(default=3600.0, gt=0.0, le=86_400.0)
+    job_seconds: float = Field(default=3600.0, gt=0.0, le=_LONGEST)
     memory_mib: int = Field(default=4096, ge=256, le=1024 * 1024)
     requests_per_minute: int = Field(default=6000, ge=1, le=10**6)
 
@@ -159,9 +174,9 @@ class Configuration(Strict):
     """The whole of `curator.toml`.
 
     `listen` is an address and a port; `public` the address under which people reach it, where that is another
-    one; `store` the database of people, grants and jobs. `tick` is the least time, in seconds, after which an
-    answer leaves: it hides how long those take that are quicker. `behind_proxy` is the owner's word that TLS
-    ends at a proxy on this machine.
+    one; `store` the database of people, grants and jobs. `jobs` is how many jobs are done at a time. `tick`
+    is the least time, in seconds, after which an answer leaves that is waited for: it hides how long those
+    take that are quicker. `behind_proxy` is the owner's word that TLS ends at a proxy on this machine.
     """
 
     name: str = Field(default="leakcap curator", min_length=1, max_length=80)
@@ -170,6 +185,7 @@ class Configuration(Strict):
     store: str = Field(default="sqlite:///curator.db", min_length=1, repr=False)
     workers: int = Field(default=1, ge=1, le=64)
     engines: int = Field(default=1, ge=1, le=64)
+    jobs: int = Field(default=1, ge=1, le=64)
     tick: float = Field(default=0.1, gt=0.0, le=60.0)
     behind_proxy: bool = False
     local_accounts: bool = True
@@ -240,6 +256,11 @@ class Configuration(Strict):
                 "`public` is https, and neither `tls` nor `behind_proxy = true` says who ends it"
             )
 
+    def times_of_jobs(self, dataset: str) -> JobTimes:
+        """When jobs of this data set may be seen to have ended."""
+        own = self.data[dataset].job_times
+        return JobTimes(tuple(own) or default_job_times(self.limits.job_seconds))
+
     @property
     def address(self) -> tuple[str, int]:
         """The address and the port to listen on."""
@@ -256,9 +277,12 @@ def _floats(content: Any) -> Any:
     if not isinstance(content, dict):
         return content
     return {
-        name: float(value) if name in names and type(value) is int else _floats(value)
+        name: float(value) if name in names and type(value) is int
+        else [float(one) if type(one) is int else one for one in value]
+        if name == "job_times" and isinstance(value, list)
+        else _floats(value)
         for name, value in content.items()
-    }
+    }  # fmt: skip
 
 
 def _split(listen: str) -> tuple[str, int]:

@@ -13,6 +13,8 @@ from leakcap.ledger.chain import text_hash
 from leakcap.release import PrivateTable
 from leakcap.service.configuration import DataSource
 from leakcap.service.engine.tables import OpenTables
+from leakcap.service.job_times import JobClock
+from leakcap.service.ticks import LadderClock
 
 __all__ = ["EngineCall"]
 
@@ -30,11 +32,23 @@ class EngineCall:
     request: str = ""
     tables: OpenTables | None = None
     source: DataSource | None = None
+    clock: JobClock | LadderClock | None = None
 
     def asked(self, ask: Callable[[PrivateTable], T]) -> T:
-        """What is asked of the table."""
+        """What is asked of the table; what is written into its ledger is held back by the clock."""
         assert self.tables is not None
-        return self.tables.asked(self.dataset, self.analyst, ask)
+        clock = self.clock
+
+        def on_the_clock(table: PrivateTable) -> T:
+            if clock is None:
+                return ask(table)
+            # Under replace-one the rows are read before anything is spent, to count the people.
+            reads_first = table.policy.neighbours == "replace-one"
+            before_spend = clock.before_spend if reads_first else None
+            with table.ledger.held_back(before_spend=before_spend, before_release=clock.before_release):
+                return ask(table)
+
+        return self.tables.asked(self.dataset, self.analyst, on_the_clock)
 
     @property
     def paid_once(self) -> Request | None:

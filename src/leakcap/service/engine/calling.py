@@ -12,9 +12,10 @@ from leakcap.service.engine.messages import receive, send
 from leakcap.service.tracing import CURRENT
 from leakcap.wire import error_of
 
-__all__ = ["EngineClient", "EngineFailed"]
+__all__ = ["PATIENCE", "EngineClient", "EngineFailed"]
 
-_PATIENCE = 10.0
+PATIENCE = 10.0
+"""Seconds for which a process of the engine that is being started is waited for."""
 _PAUSE = 0.05
 
 
@@ -41,8 +42,13 @@ class EngineClient:
         body: Mapping[str, Any] | None = None,
         *,
         request: str = "",
+        begun: float | None = None,
+        seconds: float | None = None,
     ) -> Any:
         """The result of an operation. Raises what the library raised, or `EngineFailed`.
+
+        Of a job `begun` is its start on the monotonic clock, from which its times are counted, and `seconds`
+        how long after it nothing is answered any more.
 
         Where a process of the engine ends in the middle, another one is asked once more: a question under a
         request's number pays nothing twice, and other operations spend nothing.
@@ -56,10 +62,12 @@ class EngineClient:
         }
         if CURRENT.get():
             message["trace"] = CURRENT.get()
+        started, most = time.monotonic(), self._seconds
+        if begun is not None and seconds is not None:
+            message["begun"], started, most = begun, begun, seconds
         again = operation != "amend" and (operation != "release" or bool(request))
-        begun = time.monotonic()
         told = self._told(message)
-        if told is None and time.monotonic() - begun >= self._seconds:
+        if told is None and time.monotonic() - started >= most:
             # It was ended for the time that it took, and would be again.
             raise EngineFailed("time")
         if told is None and again:
@@ -85,10 +93,10 @@ class EngineClient:
                 return None
 
     def _connected(self) -> socket.socket:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while True:
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.settimeout(self._seconds + _PATIENCE)
+            connection.settimeout(self._seconds + PATIENCE)
             try:
                 connection.connect(self._path)
             except OSError:

@@ -14,7 +14,7 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from leakcap.errors import InvalidParameter, LeakcapError
@@ -24,14 +24,14 @@ from leakcap.service.engine.messages import receive, send
 from leakcap.service.engine.operations import OPERATIONS
 from leakcap.service.engine.tables import OpenTables
 from leakcap.service.faults import where_raised
-from leakcap.service.ticks import on_the_clock, rung
+from leakcap.service.job_times import JobClock, LastTimePassed
+from leakcap.service.ticks import FASTER, LadderClock, on_the_clock, rung
 from leakcap.service.tracing import NOBODY, Tracer
 from leakcap.wire import as_problem
 
 __all__ = ["answer", "answer_calls", "confine", "traced"]
 
 _log = logging.getLogger(__name__)
-_FASTER = 8.0
 _COMPUTED = ("release", "fit", "tables")
 
 
@@ -56,10 +56,12 @@ def answer_calls(
         with connection, contextlib.suppress(OSError, ValueError):
             while (message := receive(connection)) is not None:
                 # The one that hangs is this process: to end it is the only way out of a library's C code.
-                signal.setitimer(signal.ITIMER_REAL, seconds)
+                _end_in(seconds)
                 with _paced(message, configuration.tick):
                     try:
-                        told = traced(message, configuration, tables, tracer)
+                        told = traced(message, configuration, tables, tracer, watch=_end_in)
+                    except LastTimePassed:
+                        _out_of_time()
                     finally:
                         signal.setitimer(signal.ITIMER_REAL, 0.0)
                 _send(connection, told)
@@ -67,9 +69,10 @@ def answer_calls(
 
 def _paced(message: Any, tick: float) -> contextlib.AbstractContextManager[None]:
     """Until a rung of a faster clock nobody else is answered either, where data were read: whoever waits
-    in the queue behind a question, with one that is free, would time it beside the clock."""
-    reads = isinstance(message, Mapping) and message.get("operation") == "release"
-    return on_the_clock(tick / _FASTER) if reads else contextlib.nullcontext()
+    in the queue behind a question, with one that is free, would time it beside the clock. A job has a clock
+    of its own."""
+    reads = isinstance(message, Mapping) and message.get("operation") == "release" and "begun" not in message
+    return on_the_clock(tick / FASTER) if reads else contextlib.nullcontext()
 
 
 def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
@@ -84,39 +87,71 @@ def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
 
 
 def traced(
-    message: Any, configuration: Configuration, tables: OpenTables, tracer: Tracer = NOBODY
+    message: Any,
+    configuration: Configuration,
+    tables: OpenTables,
+    tracer: Tracer = NOBODY,
+    *,
+    watch: Callable[[float], None] = lambda seconds: None,
 ) -> dict[str, Any]:
     """What is answered to one message, within a span below the caller's.
 
     The span of what was computed from data ends on a rung of the faster clock: where spans go nobody sees
-    more finely than those who wait how long it took.
+    more finely than those who wait how long it took. Raises `LastTimePassed` as `answer` does.
     """
     said = message if isinstance(message, Mapping) else {}
     operation, parent = str(said.get("operation")), str(said.get("trace", ""))
     begun = time.monotonic()
     with tracer.span(operation, parent=parent, operation=operation, dataset=str(said.get("dataset"))) as span:
-        told = answer(message, configuration, tables)
+        told = answer(message, configuration, tables, watch=watch)
         internal = str(told.get("problem", {}).get("type", "")).endswith(":internal")
         span.say(outcome="answered" if "result" in told else "failed" if internal else "refused")
         if operation in _COMPUTED:
-            span.end_after(rung(time.monotonic() - begun, configuration.tick / _FASTER))
+            span.end_after(rung(time.monotonic() - begun, configuration.tick / FASTER))
     return told
 
 
-def answer(message: Any, configuration: Configuration, tables: OpenTables) -> dict[str, Any]:
-    """What is answered to one message: ``{"result": …}`` or ``{"problem": …}``."""
+def answer(
+    message: Any,
+    configuration: Configuration,
+    tables: OpenTables,
+    *,
+    watch: Callable[[float], None] = lambda seconds: None,
+) -> dict[str, Any]:
+    """What is answered to one message: ``{"result": …}`` or ``{"problem": …}``, of a job at one of its times.
+    Raises `LastTimePassed` where the last of them has passed.
+
+    `watch` is told after how many seconds to end the process.
+    """
     try:
-        call = _call(message, configuration, tables)
+        call = _call(message, configuration, tables, watch)
+    except LeakcapError as error:
+        return {"problem": as_problem(error)}
+    if not isinstance(call.clock, JobClock):
+        return _done(call)
+    call.clock.start()
+    told = _done(call)
+    if "problem" in told or not call.clock.has_waited:
+        call.clock.before_end()
+    return told
+
+
+def _done(call: EngineCall) -> dict[str, Any]:
+    try:
         return {"result": OPERATIONS[call.operation](call)}
     except LeakcapError as error:
         return {"problem": as_problem(error)}
+    except LastTimePassed:
+        raise
     except Exception as error:
         # Never its text, which could hold a value: the kind of the error and where it was raised.
         _log.error("an operation failed: %s", where_raised(error))
         return {"problem": as_problem(error)}
 
 
-def _call(message: Any, configuration: Configuration, tables: OpenTables) -> EngineCall:
+def _call(
+    message: Any, configuration: Configuration, tables: OpenTables, watch: Callable[[float], None]
+) -> EngineCall:
     if not isinstance(message, Mapping):
         raise InvalidParameter("A call must be an object.")
     operation, dataset = message.get("operation"), message.get("dataset")
@@ -127,7 +162,25 @@ def _call(message: Any, configuration: Configuration, tables: OpenTables) -> Eng
     if not (isinstance(analyst, str) and isinstance(body, Mapping) and isinstance(request, str)):
         raise InvalidParameter("A call needs an analyst, a body and, where it has one, the request's number.")
     source = configuration.data[dataset]
-    return EngineCall(str(operation), dataset, analyst, body, request, tables, source)
+    clock: JobClock | LadderClock | None = None
+    if "begun" in message:
+        clock = JobClock(configuration.times_of_jobs(dataset), _moment(message["begun"]), watch=watch)
+    elif operation == "release" and configuration.engines > 1:
+        # Of several processes one shows the ledger as another is writing into it.
+        clock = LadderClock(configuration.tick / FASTER)
+    return EngineCall(str(operation), dataset, analyst, body, request, tables, source, clock)
+
+
+def _moment(begun: Any) -> float:
+    """When a job began. It is no later than now, so that nothing waits for longer than its times."""
+    if not isinstance(begun, int | float) or not 0.0 <= begun <= time.monotonic():
+        raise InvalidParameter("`begun` of a call must be a moment that has passed.")
+    return float(begun)
+
+
+def _end_in(seconds: float) -> None:
+    """End this process after so many seconds, whatever it is doing."""
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
 
 
 def _out_of_time(*_: object) -> None:

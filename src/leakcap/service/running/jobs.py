@@ -9,17 +9,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from leakcap.errors import LeakcapError
 from leakcap.service.api.guard import problem_of
 from leakcap.service.configuration import Configuration
 from leakcap.service.engine.calling import EngineClient, EngineFailed
+from leakcap.service.job_times import JobClock
 from leakcap.service.requests import request_number
 from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.jobs import Job
 from leakcap.service.store.store import Store
-from leakcap.service.ticks import on_the_clock
 from leakcap.service.tracing import NOBODY, Tracer
 from leakcap.wire import as_problem
 
@@ -55,15 +55,23 @@ def work(
                 span.say(outcome=_do(job, store, engine, configuration))
         else:
             detail = f"The data set `{job.dataset}` is no longer served. Nothing was spent."
-            _failed(job, store, problem_of(404, "not-found", "Not there", detail))
+            _failed(job, store, problem_of(404, "not-found", "Not there", detail), store.clock())
 
 
 def _do(job: Job, store: Store, engine: EngineClient, configuration: Configuration) -> str:
     """The work of one job, and how it ended; told of every two seconds, so that nobody else takes it.
 
-    It ends on the clock, as an answer that is waited for leaves on it: everybody sees when a job ended.
+    It ends at one of its times, and the next job begins then: everybody sees when a job ended, and when
+    theirs begins. The engine waits for that time before it writes an answer into the ledger; where the engine
+    itself has ended, this waits.
     """
     ended = threading.Event()
+    times = configuration.times_of_jobs(job.dataset)
+    started, begun = store.clock(), time.monotonic()
+    clock = JobClock(times, begun)
+
+    def at() -> datetime:
+        return started + timedelta(seconds=times.reached(clock.elapsed))
 
     def beat() -> None:
         while not ended.wait(_BEAT):
@@ -73,28 +81,31 @@ def _do(job: Job, store: Store, engine: EngineClient, configuration: Configurati
     beating.start()
     try:
         number = request_number(job.subject, job.dataset, job.key)
-        with on_the_clock(configuration.tick):
-            told = engine.call(job.kind, job.dataset, job.subject, job.body, request=number)
+        told = engine.call(
+            job.kind, job.dataset, job.subject, job.body, request=number, begun=begun, seconds=times.last
+        )
         entries = [one["entry"] for one in told["answers"]]
-        store.jobs.finish(job, result=entries)
+        store.jobs.finish(job, result=entries, at=at())
         return "answered"
     except StateConflict:
         _log.info("job %s was cancelled", job.id)
         return "cancelled"
     except LeakcapError as error:
-        _failed(job, store, as_problem(error))
+        _failed(job, store, as_problem(error), at())
         return "refused"
     except EngineFailed as error:
+        if error.kind != "internal":  # that one it has said itself, at one of the times
+            clock.before_end()
         detail = f"The engine gave no answer ({error.kind}). What was spent stays spent."
-        _failed(job, store, problem_of(503, "engine", "No answer", detail))
+        _failed(job, store, problem_of(503, "engine", "No answer", detail), at())
         return "failed"
     finally:
         ended.set()
         beating.join()
 
 
-def _failed(job: Job, store: Store, problem: dict[str, object]) -> None:
+def _failed(job: Job, store: Store, problem: dict[str, object], at: datetime) -> None:
     try:
-        store.jobs.finish(job, problem=problem)
+        store.jobs.finish(job, problem=problem, at=at)
     except StateConflict:
         _log.info("job %s was cancelled", job.id)

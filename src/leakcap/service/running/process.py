@@ -31,8 +31,11 @@ def main(arguments: Sequence[str]) -> None:
     elif role == "jobs":
         _jobs(configuration, Path(folder))
     else:
-        seconds = configuration.limits.seconds if role == "engine" else configuration.limits.job_seconds
-        _engine(configuration, sockets[0], seconds)
+        _engine(
+            configuration,
+            sockets[0],
+            configuration.limits.seconds if role == "engine" else _longest(configuration),
+        )
 
 
 def _tracer(configuration: Configuration, words: PublicWords | None = None) -> Tracer:
@@ -62,12 +65,17 @@ def _engine(configuration: Configuration, listener: socket.socket, seconds: floa
     answer_calls(listener, configuration, seconds=seconds, tracer=_tracer(configuration))
 
 
+def _longest(configuration: Configuration) -> float:
+    """How long a job may take, of whichever data set."""
+    return max(configuration.times_of_jobs(dataset).given_up for dataset in configuration.data)
+
+
 def _jobs(configuration: Configuration, folder: Path) -> None:
     from leakcap.service.engine.calling import EngineClient
     from leakcap.service.running.jobs import work
     from leakcap.service.store import Store
 
-    engine = EngineClient(str(folder / "work.sock"), seconds=configuration.limits.job_seconds)
+    engine = EngineClient(str(folder / "work.sock"), seconds=_longest(configuration))
     with Store.open(configuration.store) as store:
         work(store, engine, configuration, tracer=_tracer(configuration))
 

@@ -65,8 +65,8 @@ class Supervisor:
         self._work = _local(folder / "work.sock")
         self.children = [
             *(self._child("engine", self._engine) for _ in range(configuration.engines)),
-            self._child("work", self._work),
-            self._child("jobs"),
+            *(self._child("work", self._work) for _ in range(configuration.jobs)),
+            *(self._child("jobs") for _ in range(configuration.jobs)),
             *(self._child("web", self._listener) for _ in range(configuration.workers)),
         ]
         self._ending = False

@@ -139,9 +139,15 @@ class JobQueue:
             return connection.execute(JOBS.update().where(_claim_of(job)).values(told)).rowcount == 1
 
     def finish(
-        self, job: Job, *, result: Sequence[int] | None = None, problem: Mapping[str, Any] | None = None
+        self,
+        job: Job,
+        *,
+        result: Sequence[int] | None = None,
+        problem: Mapping[str, Any] | None = None,
+        at: datetime | None = None,
     ) -> Job:
-        """The claimed job, done with these ledger entries or failed with this problem.
+        """The claimed job, done with these ledger entries or failed with this problem, now, or at a moment
+        that says less of how long it took.
 
         Raises `StateConflict` where it was cancelled, or given to another process, meanwhile.
         """
@@ -150,7 +156,7 @@ class JobQueue:
             "state": JobState.DONE if problem is None else JobState.FAILED,
             "result": None if result is None else json.dumps([int(one) for one in result]),
             "problem": None if problem is None else json.dumps(dict(problem), sort_keys=True),
-            "updated": stored_time(self._clock()),
+            "updated": stored_time(at or self._clock()),
         }
         with self._database.writing() as connection:
             if connection.execute(JOBS.update().where(_claim_of(job)).values(told)).rowcount != 1:

@@ -92,12 +92,13 @@ def release_answers(
     later: bool = False,
     minimal: bool = False,
 ) -> Job | dict[str, Any]:
-    """Answers, paid for once for each idempotency key; a job where somebody has to approve, or if `later`.
-    `minimal` ones have no records with statements, only what the ledger remembers."""
+    """Answers, paid for once for each idempotency key; a job where somebody has to approve, if `later`, or
+    where the data set answers by jobs. `minimal` ones have no records with statements, only what the ledger
+    remembers."""
     curator.allow(principal, Action.RELEASE, dataset)
     curator.require_open(dataset)
     needed = _approvals(curator, principal, dataset, asked)
-    if needed or later:
+    if needed or later or curator.configuration.data[dataset].answers == "as jobs":
         # What is approved of is the question under this policy: under another it may cost and tell more.
         policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
         job, _ = curator.store.jobs.create(
