@@ -19,10 +19,13 @@ from leakcap import Channel
 from leakcap.audit import audit_samples
 from leakcap.errors import InvalidParameter
 from leakcap.ledger import Caps, Charge, Ledger, Spend, answer_once
-from leakcap.service import job_times
+from leakcap.service import job_times, ticks
 from leakcap.service.api.curator import Curator
 from leakcap.service.configuration import Configuration, DataSource, load_configuration
+from leakcap.service.engine import process
+from leakcap.service.engine.tables import OpenTables
 from leakcap.service.job_times import JobClock, JobTimes, LastTimePassed
+from leakcap.service.running import jobs
 from leakcap.service.running.jobs import work
 from leakcap.service.ticks import FASTER, rung
 from leakcap.service.timing import answer_nats, late_nats, timing_lines
@@ -45,6 +48,20 @@ class Pretended:
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
+
+
+class Hurried:
+    """The real clock, on which sleeping takes no time; before it somebody looks."""
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        self._slept, self._look = 0.0, look
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._slept
+
+    def sleep(self, seconds: float) -> None:
+        self._look()
+        self._slept += seconds
 
 
 @pytest.fixture
@@ -85,9 +102,9 @@ def configured(**more: Any) -> Configuration:
 
 def test_all_ends_that_can_be_told_apart_are_counted() -> None:
     """Of jobs by hand; of answers that are waited for by walking through all times that one may take."""
-    jobs = configured(answers="as jobs", job_times=[5.0, 60.0])
-    assert answer_nats(jobs, "ward", replace_one=False) == pytest.approx(math.log(3), abs=1e-15)
-    assert answer_nats(jobs, "ward", replace_one=True) == pytest.approx(2 * math.log(3), abs=1e-15)
+    two = configured(answers="as jobs", job_times=[5.0, 60.0])
+    assert answer_nats(two, "ward", replace_one=False) == pytest.approx(math.log(3), abs=1e-15)
+    assert answer_nats(two, "ward", replace_one=True) == pytest.approx(2 * math.log(3), abs=1e-15)
     plain = configured(answers="as jobs", limits={"job_seconds": 50.0})  # 1, 4, 16, 50, never
     assert answer_nats(plain, "ward", replace_one=False) == pytest.approx(math.log(5), abs=1e-15)
 
@@ -97,7 +114,7 @@ def test_all_ends_that_can_be_told_apart_are_counted() -> None:
     waited, queued = ends(80.0, 0.1), ends(30.0, 0.1 / FASTER) + 1
     at_once = answer_nats(configured(), "ward", replace_one=False)
     assert at_once == pytest.approx(math.log(waited * queued), abs=1e-12)
-    assert answer_nats(jobs, "ward", replace_one=False) < at_once / 5
+    assert answer_nats(two, "ward", replace_one=False) < at_once / 5
 
 
 def test_the_owner_is_told(tmp_path: Path) -> None:
@@ -213,8 +230,8 @@ def timed(curator: Curator, *times: float) -> None:
     curator.configuration.data["ward"].job_times[:] = times
 
 
-def worked(curator: Curator, jobs: int = 1) -> None:
-    left = iter([True] * jobs)
+def worked(curator: Curator, many: int = 1) -> None:
+    left = iter([True] * many)
     work(curator.store, curator.engine, curator.configuration, going=lambda: next(left, False))
 
 
@@ -267,6 +284,52 @@ def test_the_first_answer_says_nothing_and_the_ledger_neither(
     assert web.get(f"/v1/jobs/{number}", headers=ada).json()["state"] == "done"
     (entry,) = web.get("/v1/datasets/ward/budget", headers=ada).json()["entries"]
     assert entry["state"] == "released"
+
+
+def test_rows_that_are_read_before_the_spend_do_not_date_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under replace-one the people are counted first. The budget shows the spend at half of a time: without
+    that there is one wait in place of two, and the spend is seen when the counting ends."""
+    found = curator_in(tmp_path, more=AS_JOBS)
+    file = tmp_path / "policy.toml"
+    file.write_text("rows = 90\n" + file.read_text().replace("add-remove-one", "replace-one"))
+    timed(found, 3.0, 30.0)
+    web, seen = client_of(found), list[list[str]]()
+    number = asked(web, signed_in(web, "ada"), "k1")
+
+    def look() -> None:
+        with Ledger.read(found.configuration.data["ward"].ledger) as book:
+            seen.append([one.state for one in book.entries()])
+
+    hurried = Hurried(look)
+    for module in (job_times, jobs, process):
+        monkeypatch.setattr(module, "time", hurried)
+    worked(found)
+    assert found.store.jobs.find(number).state == "done"
+    assert seen == [[], ["reserved"]]
+    found.store.close()
+
+
+def test_of_several_engines_one_does_not_show_when_another_has_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answered at once: the ledger is written on a rung. One engine alone shows nothing while it works."""
+    found = curator_in(tmp_path)
+    url, seen = found.configuration.data["ward"].ledger, list[str]()
+
+    def look() -> None:
+        with Ledger.read(url) as book:
+            seen.extend(one.state for one in book.entries())
+
+    monkeypatch.setattr(ticks, "time", Hurried(look))
+    call = {"operation": "release", "dataset": "ward", "analyst": "local:ada", "body": FRESH}
+    for engines, states in ((1, []), (3, ["released", "reserved"])):
+        several = found.configuration.model_copy(update={"engines": engines})
+        told = process.answer({**call, "request": f"{engines}" * 64}, several, OpenTables(several.data))
+        assert "result" in told
+        assert seen == states
+    found.store.close()
 
 
 def test_a_known_answer_and_a_refusal_end_as_a_fresh_one_does(curator: Curator) -> None:
