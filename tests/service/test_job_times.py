@@ -115,6 +115,10 @@ def test_all_ends_that_can_be_told_apart_are_counted() -> None:
     at_once = answer_nats(configured(), "ward", replace_one=False)
     assert at_once == pytest.approx(math.log(waited * queued), abs=1e-12)
     assert answer_nats(two, "ward", replace_one=False) < at_once / 5
+    assert answer_nats(configured(), "ward", replace_one=True) == at_once
+    several = configured().model_copy(update={"engines": 2})
+    counted = answer_nats(several, "ward", replace_one=True)
+    assert counted == pytest.approx(math.log(waited * queued * queued), abs=1e-12)
 
 
 def test_the_owner_is_told(tmp_path: Path) -> None:

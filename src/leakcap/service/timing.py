@@ -2,7 +2,8 @@
 
 Of a job these are its times, and that there is no answer; of an answer that is waited for they are the rungs
 of its clock, and those of the clock that keeps the engine busy, which whoever waits in the queue behind it
-sees. Under replace-one there is a second moment to see: rows are read before anything is spent.
+sees. Under replace-one there is a second moment to see, because rows are read before anything is spent, but
+not where one engine does everything, which shows nobody the budget meanwhile.
 
 An owner who knows that few questions miss the first time knows more: see `late_nats`.
 """
@@ -36,8 +37,9 @@ def answer_nats(configuration: Configuration, dataset: str, *, replace_one: bool
     """What the time of one answer about this data set can tell at most, in nats, whatever the data and the
     question; rounded up. Time is what the clocks let out: how exactly a machine under load keeps them is
     measured, not bounded."""
-    moments = 2 if replace_one else 1
-    if configuration.data[dataset].answers == "as jobs":
+    as_jobs = configuration.data[dataset].answers == "as jobs"
+    moments = 2 if replace_one and (as_jobs or configuration.engines > 1) else 1
+    if as_jobs:
         ends = configuration.times_of_jobs(dataset).outcomes ** moments
     else:
         seconds = configuration.limits.seconds
