@@ -28,7 +28,7 @@ _LOG_PRECISION = 42.0
 _MOST_PANELS = 2048
 _HEIGHTS = 28
 _QUADRATURE = 1e-6
-"""ln of what the quadrature of a line's bound is right to: no singularity is nearer to the line than π/4μ, 3.9
+"""ln of what the quadrature of a line's bound is right to: none of its singularities is nearer than π/4μ, 3.9
 steps, so that the trapezoid rule is off by e^{−24} of the lines at its sides, which a shift raises little."""
 _HIGHEST = 0.75
 """How far lines are lifted, as a share of the way to the zeros of R."""

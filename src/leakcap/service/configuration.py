@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from leakcap.errors import InvalidParameter
 from leakcap.policy.validation import Strict, complaints, read_toml
 from leakcap.service.job_times import JobTimes, default_job_times
+from leakcap.service.ticks import RATIO
 from leakcap.web.serving.settings import is_loopback
 
 __all__ = [
@@ -259,7 +260,13 @@ class Configuration(Strict):
     def times_of_jobs(self, dataset: str) -> JobTimes:
         """When jobs of this data set may be seen to have ended."""
         own = self.data[dataset].job_times
-        return JobTimes(tuple(own) or default_job_times(self.limits.job_seconds))
+        if own:
+            return JobTimes(tuple(own))
+        last = self.limits.job_seconds
+        if self.data[dataset].answers == "as jobs":
+            return JobTimes(default_job_times(last))
+        # Answers leave on the rungs of a ladder, and so does what is too long to be waited for.
+        return JobTimes(default_job_times(last, self.tick, RATIO))
 
     @property
     def address(self) -> tuple[str, int]:

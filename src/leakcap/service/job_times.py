@@ -25,15 +25,17 @@ class LastTimePassed(Exception):
     """The last of the times has passed: there is no answer any more."""
 
 
-def default_job_times(last: float) -> tuple[float, ...]:
-    """One second, and ever four times as long, up to the last, in seconds.
+def default_job_times(last: float, first: float = 1.0, factor: float = _FACTOR) -> tuple[float, ...]:
+    """One second, and ever four times as long, up to the last, in seconds; or another first time and factor.
 
     >>> default_job_times(100.0)
     (1.0, 4.0, 16.0, 64.0, 100.0)
+    >>> default_job_times(1.0, 0.5, 1.25)
+    (0.5, 0.625, 0.78125, 0.9765625, 1.0)
     """
-    times = [1.0]
-    while times[-1] * _FACTOR < last:
-        times.append(times[-1] * _FACTOR)
+    times = [first]
+    while times[-1] * factor < last:
+        times.append(times[-1] * factor)
     return (*(one for one in times if one < last), last)
 
 
