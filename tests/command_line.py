@@ -25,7 +25,7 @@ __all__ = ["COMMANDS", "ROOT", "WHOLE", "Done", "example", "leakcap", "record_to
 ROOT = Path(__file__).parents[1]
 ENDLESS = {"serve"}
 """Commands that run until they are stopped; their own tests start them."""
-OF_CURATOR = {"login", "logout", "datasets", "job", "mcp"}
+OF_CURATOR = {"login", "logout", "password", "datasets", "job", "mcp"}
 """Commands that ask a curator and nothing else; `tests/client` has one for them."""
 
 

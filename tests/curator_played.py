@@ -26,6 +26,7 @@ from ending_with_us import with_us
 from manual_pages import ROOT, WRITTEN, Block, blocks, prepare
 
 PAGE_PORT = "8422"
+CHOSEN = "a horse that nobody staples"
 LEAKCAP = [sys.executable, "-c", "from leakcap.cli.main import run; run()"]
 
 
@@ -120,7 +121,10 @@ class Played:
     def _leakcap(self, words: list[str], where: str) -> str:
         given = None
         if words[1] == "login":
-            given = self.passwords[words[words.index("--name") + 1]] + "\n"
+            name = words[words.index("--name") + 1]
+            # The first time they choose their own in place of the one that was shown.
+            given = f"{self.passwords[name]}\n{CHOSEN}\n"
+            self.passwords[name] = CHOSEN
         done = subprocess.run(
             [*LEAKCAP, *words[1:]],
             cwd=self.folder,

@@ -225,6 +225,30 @@ def test_sign_in_ask_wait_and_sign_out(curator: Curator, home: Path, monkeypatch
     assert "No token was kept" in run("logout", HOME).stdout
 
 
+def test_a_password_that_was_given_is_replaced_at_signing_in_and_changed_later(
+    curator: Curator, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, own, other = "a horse for one time", "another horse battery", "a third horse battery"
+    curator.store.passwords.give_one_time("local:ada", given, by="test")
+    typed(monkeypatch, f"{given}\n")
+    assert "no new one was given. Nothing was changed" in refused(run("login", HOME, "--name", "ada"))
+    assert not credentials_file().exists()
+    typed(monkeypatch, f"{given}\n{own}\n")
+    assert "Signed in as local:ada" in run("login", HOME, "--name", "ada").stdout
+    first = kept_token(HOME)
+    typed(monkeypatch, f"wrong\n{other}\n")
+    assert "not accepted" in refused(run("password", HOME, "--name", "ada"))
+    assert kept_token(HOME) == first
+    typed(monkeypatch, f"{own}\n{other}\n")
+    done = run("password", HOME, "--name", "ada", "--end-tokens")
+    assert "The password is changed. All other sessions and all tokens have ended." in done.stdout
+    assert other not in done.stdout
+    assert run("--server", HOME, "datasets").returncode == 0
+    assert first is not None
+    assert curator.store.tokens.find(first) is None
+    assert curator.store.passwords.verify("local:ada", other)
+
+
 def test_a_wrong_password_keeps_nothing(
     curator: Curator, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,8 @@ from command_line import WHOLE, walk
 from leakcap.cli.main import app
 from leakcap.errors import LeakcapError
 from leakcap.service.configuration import load_configuration
-from leakcap.service.identity.authenticate import sign_in
-from leakcap.service.store import Role, Store
+from leakcap.service.identity.authenticate import choose_password, sign_in
+from leakcap.service.store import OneTimePassword, Role, Store
 from service.direct import written
 
 
@@ -49,8 +49,11 @@ def test_the_passwords_that_were_shown_let_in_and_stand_nowhere(begun: Path) -> 
     passwords = re.findall(r"local:(\w+)  password, shown once: (\S+)", told)
     assert [name for name, _ in passwords] == ["olga", "ada"]
     with Store.open(load_configuration(begun / "curator.toml").store) as store:
-        for name, password in passwords:
-            assert sign_in(name, password, None, store).token.subject == f"local:{name}"
+        (owner, own), (analyst, one_time) = passwords
+        assert sign_in(owner, own, None, store).token.subject == "local:olga"
+        with pytest.raises(OneTimePassword):
+            sign_in(analyst, one_time, None, store)
+        assert choose_password(analyst, one_time, "correct horse battery", None, store)
     for path in begun.iterdir():
         assert path.name == "told" or not any(one.encode() in path.read_bytes() for _, one in passwords)
 

@@ -79,7 +79,7 @@ def test_every_page_stands_in_the_matrix() -> None:
     pages = addresses("GET")
     told = {p.replace("/ward", "/{dataset}").replace("{job}", "{number}") for p in SEEN} - {"/datasets/none"}
     told = {p.replace("answer.csv", "answer.{kind}").replace("/1", "/{number}") for p in told}
-    assert pages - {"/sign-in", "/sign-in/{alias}", "/sign-in/{alias}/callback"} == told
+    assert pages - {"/sign-in", "/sign-in/{alias}", "/sign-in/{alias}/callback", "/password"} == told
 
 
 def test_the_navigation_leads_nowhere_that_is_refused(curator: Curator) -> None:
@@ -105,8 +105,8 @@ def addresses(method: str) -> set[str]:
 
 
 def posts() -> list[str]:
-    """Every address that takes a form, but the one where a session begins."""
-    return sorted(path.replace("{dataset}", "ward") for path in addresses("POST") - {"/sign-in"})
+    """Every address that takes a form, but those where a password is the permission."""
+    return sorted(path.replace("{dataset}", "ward") for path in addresses("POST") - {"/sign-in", "/password"})
 
 
 def test_a_form_of_no_session_or_another_does_nothing(curator: Curator, ada: Browser) -> None:
@@ -117,7 +117,7 @@ def test_a_form_of_no_session_or_another_does_nothing(curator: Curator, ada: Bro
     asked = {"verdict": "approve", "reason": "x", "label": "x", "days": "1", "subject": "local:eve"}
     tried = [(name, {"form": token}) for name, token in stolen.items()]
     tried += [(OWNER, {}), (OWNER, {"form": ""}), (OWNER, {"form": "0" * 64})]
-    assert len(posts()) == 16
+    assert len(posts()) == 17
     for path in posts():
         for name, token in tried:
             answer = senders[name].send(path.replace("{number}", job), {**asked, **token})
@@ -150,6 +150,9 @@ def test_a_form_from_elsewhere_does_nothing(curator: Curator, headers: dict[str,
     assert curator.store.pauses.list() == ()
     entering = {"name": "ada", "password": PASSWORD}
     assert "set-cookie" not in Browser(curator).send("/sign-in", entering, **headers).headers
+    changing = {**entering, "chosen": "another horse battery", "again": "another horse battery"}
+    assert "set-cookie" not in Browser(curator).send("/password", changing, **headers).headers
+    assert curator.store.passwords.verify("local:ada", PASSWORD)
     assert olga.send("/datasets/ward/pause", fields).status_code == 303  # the planted right one
     assert len(curator.store.pauses.list()) == 1
 

@@ -34,11 +34,11 @@ pytestmark = pytest.mark.slow
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 PAGES: dict[str, tuple[str, ...]] = {
     "ada": ("/", "/datasets/ward", "/datasets/ward/ask", "/answers", "/answers/ward/2", "/budgets",
-            "/jobs", "/jobs/{done}", "/jobs/{waiting}", "/tokens", "/nowhere"),
+            "/jobs", "/jobs/{done}", "/jobs/{waiting}", "/tokens", "/password", "/nowhere"),
     "pia": ("/queue", "/queue/{waiting}"),
     "olga": ("/datasets/ward", "/people", "/audit/ward"),
     "root": ("/", "/people", "/audit"),
-    "": ("/sign-in",),
+    "": ("/sign-in", "/password"),
 }  # fmt: skip
 HOSTILE = '<img src=x onerror="document.title=1">"\'&'
 
@@ -262,6 +262,30 @@ def test_without_a_script_the_pages_do_the_same(
     page.click("text=Ask for ε = 0.25")
     assert page.inner_text(".answer")
     context.close()
+
+
+def test_a_first_password_is_chosen_by_keyboard(
+    page: Page, place: tuple[str, dict[str, str], Curator]
+) -> None:
+    home, _, curator = place
+    given, own = "a horse for one time", "another horse battery"
+    curator.store.people.add("local:yan", by="local:root")
+    curator.store.passwords.give_one_time("local:yan", given, by="local:root")
+    visit(page, f"{home}/sign-in")
+    page.fill("#name", "yan")
+    page.fill("#password", given)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Choose your password")
+    check(page, "yan-first")
+    assert page.evaluate("document.activeElement.id") == "password"
+    for text in (given, own, own):
+        page.keyboard.type(text)
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=The password is changed.")
+    check(page, "yan-changed")
+    page.click("text=To the data sets")
+    page.wait_for_selector("text=Sign out")
 
 
 def test_secrets_are_shown_once(page: Page, place: tuple[str, dict[str, str], Curator]) -> None:

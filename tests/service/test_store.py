@@ -12,9 +12,15 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from leakcap.service.store import Store, StoreError
+from leakcap.service.store.database import database_at
 from warmed import done_warmed
 
 Open = Callable[[str], Store]
+UNDONE = (
+    "ALTER TABLE curator_people DROP COLUMN one_time",
+    "UPDATE curator_schema SET version = 1",
+)
+"""What makes a store one of the first schema again."""
 
 
 def execute(url: str, *statements: str) -> None:
@@ -41,22 +47,21 @@ def test_another_schema_is_refused_by_name(opened: Open, url: str) -> None:
         opened(url)
 
 
-@pytest.mark.parametrize("create", [True, False])
-def test_a_store_of_the_schema_before_gets_what_it_lacks(opened: Open, url: str, create: bool) -> None:
-    """As it was before there were certificates; what is in it stays, and nothing else is mended."""
-    with opened(url) as before:
-        before.people.add("local:alice", by="curator")
-        acts = before.verify_acts()
-    execute(url, "DROP TABLE curator_certificates")
-    with opened(url) as broken, pytest.raises(StoreError, match=r"is not (as leakcap made it|there)"):
-        broken.certificates.holder("ab" * 32)
-    execute(url, "UPDATE curator_schema SET version = 1")
-    with Store.open(url, create=create) as after:
-        assert after.verify_acts() == acts
-        after.certificates.register("local:alice", "ab" * 32, by="curator")
-        assert after.certificates.holder("ab" * 32) == "local:alice"
-    with Store.open(url, create=False) as again:
-        assert again.certificates.by_subject() == {"local:alice": ("ab" * 32,)}
+def test_a_store_of_the_first_schema_goes_on(opened: Open, url: str) -> None:
+    """Also where nothing may be made, as for a backup; what stood there stands."""
+    with opened(url) as store:
+        store.people.add("local:alice", by="curator")
+        store.passwords.set("local:alice", "correct horse battery", by="curator")
+        before = store.verify_acts()
+    for undone in UNDONE:
+        execute(url, undone)
+    with pytest.raises(StoreError):
+        Store(database_at(url)).people.list()  # the planted one: not made anew
+    with Store.open(url, create=False) as store:
+        assert store.passwords.verify("local:alice", "correct horse battery")
+        assert store.verify_acts() == before
+        assert store.people.list()[0].one_time is None
+    opened(url).close()
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(

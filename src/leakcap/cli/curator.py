@@ -74,7 +74,8 @@ def init(
 ) -> None:
     """Write curator.toml beside the data, and make accounts for its owner and for those who may ask.
 
-    Passwords are shown once, here. The data is closed to other users of this machine.
+    Passwords are shown once, here; those of others than the owner are good for choosing another one, within
+    seven days. The data is closed to other users of this machine.
 
     Example: leakcap curator init ward.parquet --policy policy.toml --analyst ada
     """
@@ -151,8 +152,8 @@ def add(
     ] = False,
     days: Annotated[int, typer.Option(min=1, max=366, help="How long an agent's token is good for.")] = 30,
 ) -> None:
-    """Let somebody in, with roles. The password of an account of the curator's own, or an agent's token, is
-    shown once.
+    """Let somebody in, with roles. A one-time password of an account of the curator's own, or an agent's
+    token, is shown once.
 
     Example: leakcap curator add curator.toml ada --role analyst:ward
     """
@@ -223,6 +224,22 @@ def certificate(
         change = store.certificates.withdraw if withdraw else store.certificates.register
         change(_subject(name), thumbprint, by=_by())
     say(f"{thumbprint} is {'withdrawn from' if withdraw else 'a certificate of'} {_subject(name)}.")
+
+
+@curator.command("password")
+def password(file: File, name: Name) -> None:
+    """Give somebody who forgot theirs a one-time password, shown once. Their sessions and tokens end.
+
+    It is good for choosing another one, within seven days, and for nothing else.
+
+    Example: leakcap curator password curator.toml ada
+    """
+    with _store(file) as store:
+        from leakcap.service.store.passwords import drawn_password
+
+        drawn = drawn_password()
+        until = store.passwords.give_one_time(_subject(name), drawn, by=_by())
+    say(f"{_subject(name)}  one-time password, good until {until:%Y-%m-%d}, shown once: {drawn}")
 
 
 @curator.command("people")

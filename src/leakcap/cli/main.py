@@ -159,6 +159,11 @@ class _Commands(LazyGroup):
             "logout",
             "End the session at a curator, and forget its token.",
         ),
+        "password": Home(
+            "leakcap.cli.signing",
+            "password",
+            "Change the password of your account at a curator; you are signed in under the new one.",
+        ),
         "datasets": Home(
             "leakcap.cli.signing",
             "datasets",

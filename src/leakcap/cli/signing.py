@@ -14,7 +14,7 @@ from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.remote import asked_server, connection_to, required_server
 from leakcap.errors import InvalidParameter, LeakcapError
 
-__all__ = ["datasets", "login", "logout"]
+__all__ = ["datasets", "login", "logout", "password"]
 
 Address = Annotated[
     str | None,
@@ -37,7 +37,8 @@ def login(
     """Sign in at a curator: with name and password, or with a code at an OpenID provider.
 
     The password is asked for and not shown; where nobody is at a terminal, it is the first line of standard
-    input. The token is kept in ~/.config/leakcap/credentials.json, which nobody else may read.
+    input. One that somebody else gave you lets you in once you have chosen your own, which is the second
+    line. The token is kept in ~/.config/leakcap/credentials.json, which nobody else may read.
 
     Example: leakcap login https://curator.example.org
     """
@@ -56,6 +57,35 @@ def login(
         subject = str(connection.me().get("subject"))
     until = f" until {expires[:16]}" if expires else ""
     say(f"Signed in as {subject}{until}. The token is in {path}")
+
+
+def password(
+    url: Address = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of a local account; asked for otherwise.", show_default=False)
+    ] = None,
+    end_tokens: Annotated[
+        bool, typer.Option("--end-tokens", help="End all personal access tokens, too.")
+    ] = False,
+) -> None:
+    """Change the password of your account at a curator; you are signed in under the new one.
+
+    The old password and the new one are asked for and not shown; where nobody is at a terminal, they are the
+    first two lines of standard input. All other sessions end. Tokens of programs go on, unless --end-tokens
+    ends them: do so where somebody else may have learned the old password.
+
+    Example: leakcap password https://curator.example.org --name ada
+    """
+    from leakcap.client.credentials import keep_token
+
+    address, seen = _address(url), sys.stdin.isatty()
+    with connection_to(address) as connection:
+        given = name if name is not None else _line("Name: ", seen)
+        old = _secret("Password: ", seen)
+        told = connection.change_password(given, old, _chosen(seen), end_tokens=end_tokens)
+    path = keep_token(address, told.secret, expires=told.expires)
+    rest = "All other sessions and all tokens have ended." if end_tokens else "All other sessions have ended."
+    say(f"The password is changed. {rest} The token of this session is in {path}")
 
 
 def logout(url: Address = None) -> None:
@@ -128,11 +158,35 @@ def _provider(about: Mapping[str, Any], alias: str | None, name: str | None) -> 
 
 
 def _by_password(connection: Any, name: str | None) -> tuple[str, str]:
+    from leakcap.client.errors import PasswordNotChosen
+
     seen = sys.stdin.isatty()
     given = name if name is not None else _line("Name: ", seen)
-    password = getpass.getpass("Password: ") if seen else sys.stdin.readline().rstrip("\r\n")
-    told = connection.sign_in(given, password)
+    password = _secret("Password: ", seen)
+    try:
+        told = connection.sign_in(given, password)
+    except PasswordNotChosen:
+        if seen:
+            say("This password is good for one thing: choosing your own.")
+        told = connection.change_password(given, password, _chosen(seen))
     return told.secret, told.expires
+
+
+def _secret(prompt: str, seen: bool) -> str:
+    return getpass.getpass(prompt) if seen else sys.stdin.readline().rstrip("\r\n")
+
+
+def _chosen(seen: bool) -> str:
+    """A new password, typed twice by whoever is at a terminal. Raises `InvalidParameter`."""
+    chosen = _secret("New password: ", seen)
+    if seen and _secret("Again: ", seen) != chosen:
+        raise InvalidParameter("The new password was typed in two ways. Nothing was changed. Try again.")
+    if not chosen:
+        raise InvalidParameter(
+            "The password is one that you must replace, and no new one was given. Nothing was changed. Give "
+            "it on a second line of standard input, or at a terminal."
+        )
+    return chosen
 
 
 def _line(prompt: str, seen: bool) -> str:

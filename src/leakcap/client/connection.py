@@ -95,10 +95,18 @@ class Connection:
         return mapping(self._http.get("/v1/me"), "answer")
 
     def sign_in(self, name: str, password: str) -> IssuedToken:
-        """A session of a local account, for twelve hours. Raises `NotSignedIn`, and `TryLater` after too many
-        attempts."""
+        """A session of a local account, for twelve hours. Raises `NotSignedIn`, `TryLater` after too many
+        attempts, and `PasswordNotChosen` for a password that somebody else gave."""
         found = mapping(self._http.post("/v1/session", {"name": name, "password": password}), "token")
         return issued_in(found)
+
+    def change_password(
+        self, name: str, password: str, chosen: str, *, end_tokens: bool = False
+    ) -> IssuedToken:
+        """A session under another password of a local account. All its other sessions end, and with
+        `end_tokens` its tokens. Raises what `sign_in` raises, and `InvalidParameter` for a weak one."""
+        body = {"name": name, "password": password, "chosen": chosen, "end_tokens": end_tokens}
+        return issued_in(mapping(self._http.post("/v1/password", body), "token"))
 
     def sign_out(self) -> None:
         """End the session that this connection's token is of."""

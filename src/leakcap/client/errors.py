@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leakcap.errors import LeakcapError
 
-__all__ = ["NoAnswer", "NotAllowed", "NotSignedIn", "NotThere", "TryLater"]
+__all__ = ["NoAnswer", "NotAllowed", "NotSignedIn", "NotThere", "PasswordNotChosen", "TryLater"]
 
 
 class NotSignedIn(LeakcapError):
@@ -13,6 +13,10 @@ class NotSignedIn(LeakcapError):
 
 class NotAllowed(LeakcapError):
     """Who asks is known and may not do this."""
+
+
+class PasswordNotChosen(NotAllowed):
+    """The password is right, and somebody else gave it: its person chooses their own before they sign in."""
 
 
 class NotThere(LeakcapError):

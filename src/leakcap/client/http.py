@@ -142,7 +142,7 @@ class CuratorHttp:
             try:
                 return status, self._fine(status, found, request)
             except NotSignedIn as error:
-                if path == "/v1/session":
+                if path in ("/v1/session", "/v1/password"):
                     raise
                 raise error.saying(f"{error} Sign in: leakcap login {self.url}") from None
         raise _no_answer(self.url, told, request)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from leakcap.client.errors import NotAllowed, NotSignedIn, NotThere, TryLater
+from leakcap.client.errors import NotAllowed, NotSignedIn, NotThere, PasswordNotChosen, TryLater
 from leakcap.errors import BudgetExceeded, DataError, InvalidQuery, LeakcapError, Passed
 from leakcap.plain import plain
 from leakcap.wire import PREFIX, error_of
@@ -78,6 +78,8 @@ def error_in(status: int, found: object) -> LeakcapError:
     kind = str(problem.get("type", ""))[:100]
     told = problem.get("detail")
     detail = plain(told[:_MOST]) if isinstance(told, str) and told else f"The curator refused ({status})."
+    if kind == f"{PREFIX}one-time-password":
+        return PasswordNotChosen(detail)
     if status in _KINDS:
         return _KINDS[status](detail)
     if not kind.startswith(PREFIX):

@@ -6,7 +6,6 @@ Passwords are drawn here and shown once, by whoever calls; the store keeps what 
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,12 +16,12 @@ from leakcap.errors import InvalidParameter
 from leakcap.policy import load_policy
 from leakcap.service.configuration import load_configuration
 from leakcap.service.store import Role, Store
+from leakcap.service.store.passwords import drawn_password
 from leakcap.service.store.subjects import local_subject
 
 __all__ = ["Begun", "NewAccount", "begin_curator", "with_account"]
 
 _LIFETIME = timedelta(days=30)
-_WORDS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def begin_curator(
     load_configuration(file)
     closed = tuple(one for one in (data,) if _closed(one))
     with Store.open(f"sqlite:///{store}") as opened:
-        first = with_account(opened, owner, by="setup")
+        first = with_account(opened, owner, by="setup", own=True)
         opened.grants.give(first.subject, Role.ADMIN, by="setup")
         for role in (Role.OWNER, Role.AUDITOR):
             opened.grants.give(first.subject, role, name, by="setup")
@@ -83,10 +82,16 @@ def begin_curator(
 
 
 def with_account(
-    store: Store, name: str, *, by: str, agent: bool = False, lifetime: timedelta = _LIFETIME
+    store: Store,
+    name: str,
+    *,
+    by: str,
+    agent: bool = False,
+    own: bool = False,
+    lifetime: timedelta = _LIFETIME,
 ) -> NewAccount:
-    """Add a person, with a new password, or an agent, with a token for so long; whoever is called
-    `<provider>:<sub>` signs in there."""
+    """Add a person, with a one-time password, or an agent, with a token for so long; whoever is called
+    `<provider>:<sub>` signs in there. `own` is for whoever is at the terminal: their password stays."""
     if ":" in name and not name.startswith("local:"):
         return NewAccount(store.people.add(name, by=by, agent=agent).subject)
     subject = local_subject(name.removeprefix("local:"))
@@ -94,8 +99,9 @@ def with_account(
     if agent:
         issued = store.tokens.issue(subject, lifetime=lifetime, label="agent", agent=True)
         return NewAccount(subject, token=issued.secret)
-    password = "-".join("".join(secrets.choice(_WORDS) for _ in range(5)) for _ in range(4))
-    store.passwords.set(subject, password, by=by)
+    password = drawn_password()
+    keep = store.passwords.set if own else store.passwords.give_one_time
+    keep(subject, password, by=by)
     return NewAccount(subject, password)
 
 

@@ -32,6 +32,7 @@ _STATUS: Mapping[str, int] = {
     "NameTaken": 409,
     "StateConflict": 409,
     "KeyReused": 409,
+    "OneTimePassword": 403,
     "TooManyAttempts": 429,
     "TooManyRequests": 429,
 }
@@ -51,6 +52,7 @@ _TITLES: Mapping[str, str] = {
     "NameTaken": "This name is taken",
     "StateConflict": "Not in this state",
     "KeyReused": "This idempotency key was used for another question",
+    "OneTimePassword": "A password of your own comes first",
     "TooManyAttempts": "Too many attempts",
     "TooManyRequests": "Too many requests",
 }

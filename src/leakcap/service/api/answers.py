@@ -18,6 +18,7 @@ __all__ = [
     "JobTold",
     "JobsTold",
     "MeTold",
+    "OneTimeTold",
     "PeopleTold",
     "PersonTold",
     "TokensTold",
@@ -146,9 +147,18 @@ class PersonTold(_Told):
     display: str
     agent: bool
     has_password: bool
+    one_time: str | None
     certificates: list[str]
     created: str
     removed: str | None
+
+
+class OneTimeTold(_Told):
+    """A one-time password, which is shown this once, and until when it is good."""
+
+    subject: str
+    password: str
+    until: str
 
 
 class PeopleTold(_Told):

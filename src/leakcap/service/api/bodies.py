@@ -15,6 +15,7 @@ __all__ = [
     "GrantBody",
     "NewPersonBody",
     "NewTokenBody",
+    "PasswordBody",
     "PauseBody",
     "SignInBody",
     "Status",
@@ -80,6 +81,14 @@ class SignInBody(_Body):
     password: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
+class PasswordBody(SignInBody):
+    """A password that its person chooses in place of the one that they have; with `end_tokens` their personal
+    access tokens end, too."""
+
+    chosen: Annotated[str, Field(min_length=1, max_length=1000)]
+    end_tokens: bool = False
+
+
 class NewTokenBody(_Body):
     """A personal access token: what it is for, for how many days, and what it is narrowed to."""
 
@@ -112,7 +121,8 @@ class AmendmentBody(_Body):
 
 
 class NewPersonBody(_Body):
-    """Somebody new: `local:<name>`, or `<provider>:<sub>` as the provider verifies it."""
+    """Somebody new: `local:<name>`, or `<provider>:<sub>` as the provider verifies it. `password` is good for
+    choosing another one."""
 
     subject: Name
     display: Annotated[str, Field(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""

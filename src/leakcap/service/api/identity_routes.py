@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 import leakcap
 from leakcap.service.api.answers import About, IssuedTold, MeTold, TokensTold
-from leakcap.service.api.bodies import NewTokenBody, SignInBody
+from leakcap.service.api.bodies import NewTokenBody, PasswordBody, SignInBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_token
 from leakcap.service.api.verbs import identity as verbs
@@ -36,8 +36,15 @@ def identity_routes(curator: Curator) -> APIRouter:
     @routes.post("/session", status_code=201, response_model=IssuedTold)
     def signed_in(request: Request, given: SignInBody) -> dict[str, Any]:
         """Sign in with name and password; the token is good for twelve hours."""
-        address, holder = request.client.host if request.client else None, curator.holder(request)
+        address, holder = _address(request), curator.holder(request)
         return _issued(verbs.begin_session(curator, given, address, holder=holder))
+
+    @routes.post("/password", status_code=201, response_model=IssuedTold)
+    def change(request: Request, given: PasswordBody) -> dict[str, Any]:
+        """Choose another password; all sessions end but the new one. A one-time password lets in nobody
+        before that."""
+        address, holder = _address(request), curator.holder(request)
+        return _issued(verbs.change_password(curator, given, address, holder=holder))
 
     @routes.delete("/session", status_code=204)
     def signed_out(request: Request) -> Response:
@@ -68,6 +75,10 @@ def identity_routes(curator: Curator) -> APIRouter:
         return Response(status_code=204)
 
     return routes
+
+
+def _address(request: Request) -> str | None:
+    return request.client.host if request.client else None
 
 
 def _issued(issued: Issued) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from leakcap.service.api.answers import ActsTold, GrantsTold, GrantTold, PeopleTold, PersonTold
+from leakcap.service.api.answers import ActsTold, GrantsTold, GrantTold, OneTimeTold, PeopleTold, PersonTold
 from leakcap.service.api.bodies import AmendmentBody, CertificateBody, GrantBody, NewPersonBody, PauseBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.verbs import owning as verbs
@@ -83,8 +83,13 @@ def _people(routes: APIRouter, curator: Curator) -> None:
 
     @routes.post("/people", status_code=201, response_model=PersonTold)
     def add(request: Request, given: NewPersonBody) -> dict[str, Any]:
-        """Make somebody known; with a password where it is a local account."""
+        """Make somebody known; with a one-time password where it is a local account."""
         return people_verbs.add_person(curator, curator.who(request), given)
+
+    @routes.post("/people/{subject}/password", status_code=201, response_model=OneTimeTold)
+    def password(request: Request, subject: str) -> dict[str, Any]:
+        """A one-time password for somebody who forgot theirs; their sessions and tokens end."""
+        return people_verbs.give_password(curator, curator.who(request), subject)
 
     @routes.delete("/people/{subject}", status_code=204)
     def remove(request: Request, subject: str) -> Response:

@@ -51,6 +51,7 @@ def told_of_person(person: Person, certificates: Sequence[str] = ()) -> dict[str
         "display": person.display,
         "agent": person.agent,
         "has_password": person.has_password,
+        "one_time": None if person.one_time is None else person.one_time.isoformat(),
         "certificates": list(certificates),
         "created": person.created.isoformat(),
         "removed": None if person.removed is None else person.removed.isoformat(),

@@ -22,6 +22,7 @@ from leakcap.service.console import (
     datasets,
     entering,
     jobs,
+    passwords,
     people,
     providers,
     tokens,
@@ -35,7 +36,7 @@ from leakcap.wire import as_problem
 __all__ = ["ROOMS", "console_app", "with_console"]
 
 _OF_THE_API = ("/v1", "/healthz", "/readyz", "/metrics")
-ROOMS = (entering, providers, datasets, asking, accounts, jobs, people, tokens, audit)
+ROOMS = (entering, providers, passwords, datasets, asking, accounts, jobs, people, tokens, audit)
 """The modules whose `routes` are the console's."""
 
 

@@ -11,8 +11,10 @@ from leakcap.errors import LeakcapError
 from leakcap.service.api.bodies import SignInBody
 from leakcap.service.api.verbs import identity as verbs
 from leakcap.service.console.fields import body_of
+from leakcap.service.console.passwords import choosing
 from leakcap.service.console.session import drop_cookie, keep_cookie
 from leakcap.service.console.visiting import Console, Form, Sent, console_of
+from leakcap.service.store.errors import OneTimePassword
 from leakcap.wire import as_problem
 
 __all__ = ["address_within", "entrance", "routes"]
@@ -35,6 +37,8 @@ def enter_form(request: Request, fields: Form) -> Response:
         given = body_of(SignInBody, {"name": name, "password": fields.get("password", "")})
         address, holder = request.client.host if request.client else None, console.curator.holder(request)
         issued = verbs.begin_session(console.curator, given, address, holder=holder)
+    except OneTimePassword:
+        return choosing(request, name=name, first=True, status=403)
     except LeakcapError as error:
         problem = as_problem(error)
         wrong = _wrong(console) if problem["status"] == 401 else str(problem["detail"])

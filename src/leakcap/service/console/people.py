@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 from fastapi import APIRouter
@@ -15,6 +14,7 @@ from leakcap.service.configuration import LOCAL
 from leakcap.service.console.fields import Fields, body_of
 from leakcap.service.console.reach import datasets_for, require_page
 from leakcap.service.console.visiting import Sent, Visit, Visitor
+from leakcap.service.store.passwords import drawn_password
 from leakcap.service.store.roles import Role
 
 __all__ = ["routes"]
@@ -31,10 +31,10 @@ def people_page(visit: Visit) -> Response:
 
 @routes.post("/people")
 def add_form(sent: Sent) -> Response:
-    """Make somebody known; a local account's password is drawn here and shown this once."""
+    """Make somebody known; a local account's one-time password is drawn here and shown this once."""
     fields = sent.fields
     provider = fields.text("provider") or LOCAL
-    password = secrets.token_urlsafe(15) if provider == LOCAL else None
+    password = drawn_password() if provider == LOCAL else None
     content: dict[str, object] = {
         "subject": f"{provider}:{fields.text('name')}",
         "display": fields.text("display"),
@@ -43,6 +43,13 @@ def add_form(sent: Sent) -> Response:
     }
     added = verbs.add_person(sent.curator, sent.principal, body_of(NewPersonBody, content))
     return _page(sent, {"added": added, "password": password or ""}, status=201)
+
+
+@routes.post("/people/password")
+def password_form(sent: Sent) -> Response:
+    """A one-time password for somebody who forgot theirs, shown this once."""
+    given = verbs.give_password(sent.curator, sent.principal, sent.fields.text("subject"))
+    return _page(sent, {"given": given, "password": given["password"]}, status=201)
 
 
 @routes.post("/people/remove")
@@ -105,6 +112,7 @@ def _page(visit: Visitor, found: dict[str, Any] | None = None, *, status: int = 
         "providers": [*providers, *sorted(configuration.identity)],
         "certified": configuration.client_certificates is not None,
         "added": None,
+        "given": None,
         "password": "",
         **(found or {}),
     }

@@ -2,6 +2,7 @@
 
     authenticate(Bearer(text) | SessionCookie(text), store, providers, now)
     sign_in(name, password, address, store)     a local account's session
+    choose_password(name, password, chosen, …)  another password, and a session under it
     sign_in_by_code(flow, answer, begun, store) a session of whom a provider verified
     certificate_holder(headers, secret, store)  whose certificate the proxy verified
     require_holder(holder, subject)             that it is the certificate of who asks
@@ -34,6 +35,7 @@ __all__ = [
     "SessionCookie",
     "authenticate",
     "certificate_holder",
+    "choose_password",
     "require_holder",
     "sign_in",
     "sign_in_by_code",
@@ -98,22 +100,29 @@ def require_holder(holder: str | None, subject: str) -> None:
 def sign_in(name: str, password: str, address: str | None, store: Store) -> Issued:
     """A session of a local account. `address` is where the request came from, None where that is no address.
 
-    Raises `Unauthenticated` for a wrong name or password, which take equally long, and `TooManyAttempts`, for
-    any name, where it was tried too often.
+    Raises `Unauthenticated` for a wrong name or password, which take equally long, `TooManyAttempts`, for any
+    name, where it was tried too often, and `OneTimePassword` for the right one of that kind.
     """
-    try:
-        subject, counted = local_subject(name), name
-    except InvalidParameter:
-        # No such account can be; it is counted as one name, and takes as long as any other.
-        subject, counted = "", "?"
-    store.attempts.begin(counted, address)
-    verified = store.passwords.verified(subject, password)
-    if verified is None:
-        _refuse(Refusal.PASSWORD)
-    store.attempts.succeed(counted, address)
+    subject, verified = _verified(name, password, address, store)
     try:
         return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION, password=verified)
     except (NotFound, StateConflict):  # removed, or the password changed, since it was looked at
+        _refuse(Refusal.PASSWORD)
+
+
+def choose_password(
+    name: str, password: str, chosen: str, address: str | None, store: Store, *, end_tokens: bool = False
+) -> Issued:
+    """Another password for a local account, in place of its own or of a one-time one; a session under it.
+
+    All other sessions end, and with `end_tokens` the personal access tokens. Raises what `sign_in` raises,
+    and `InvalidParameter` for a weak password, which says nothing of the one that was given.
+    """
+    subject, verified = _verified(name, password, address, store)
+    try:
+        kept = store.passwords.change(subject, verified, chosen, end_tokens=end_tokens)
+        return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION, password=kept)
+    except (NotFound, StateConflict):
         _refuse(Refusal.PASSWORD)
 
 
@@ -151,6 +160,21 @@ def sign_in_by_code(
         raise Forbidden(
             f"You are verified as `{subject}`, whom nobody has added here. Tell an administrator this name."
         ) from None
+
+
+def _verified(name: str, password: str, address: str | None, store: Store) -> tuple[str, str]:
+    """The subject of this name and password, and the hash that is kept; counted as an attempt."""
+    try:
+        subject, counted = local_subject(name), name
+    except InvalidParameter:
+        # No such account can be; it is counted as one name, and takes as long as any other.
+        subject, counted = "", "?"
+    store.attempts.begin(counted, address)
+    verified = store.passwords.verified(subject, password)
+    if verified is None:
+        _refuse(Refusal.PASSWORD)
+    store.attempts.succeed(counted, address)
+    return subject, verified
 
 
 def _by_token(credentials: Credentials, store: Store, providers: Providers, now: datetime) -> Principal:

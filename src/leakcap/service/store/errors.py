@@ -7,6 +7,7 @@ LeakcapError
 ├── NameTaken           a name that somebody has or had
 ├── StateConflict       what is asked does not fit the state in which it was found
 ├── KeyReused           one idempotency key for two different jobs
+├── OneTimePassword     a password that is only good for choosing another one
 └── TooManyAttempts     a password may be tried again later
 """
 
@@ -19,6 +20,7 @@ __all__ = [
     "KeyReused",
     "NameTaken",
     "NotFound",
+    "OneTimePassword",
     "StateConflict",
     "StoreError",
     "TooManyAttempts",
@@ -47,6 +49,20 @@ class StateConflict(LeakcapError):
 
 class KeyReused(LeakcapError):
     """An idempotency key that came with another job before."""
+
+
+class OneTimePassword(LeakcapError):
+    """The right password, which somebody else gave and knows: it lets in nobody, only its person choose one.
+
+    >>> print(OneTimePassword())
+    This password is good for one thing: choosing your own. Do so, on the page `/password` of the ...
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This password is good for one thing: choosing your own. Do so, on the page `/password` of the "
+            "console or with `leakcap password`."
+        )
 
 
 class TooManyAttempts(LeakcapError):

@@ -27,7 +27,11 @@ __all__ = ["Directory", "Person", "require_known"]
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody known to the curator, or a program that asks for itself (`agent`)."""
+    """Somebody known to the curator, or a program that asks for itself (`agent`).
+
+    `one_time` is until when a password that somebody else gave is good for choosing another; None for a
+    password of their own, and for none.
+    """
 
     subject: str
     provider: str
@@ -36,6 +40,7 @@ class Person:
     has_password: bool
     created: datetime
     removed: datetime | None
+    one_time: datetime | None = None
 
 
 class Directory:
@@ -131,4 +136,5 @@ def _person(row: Any) -> Person:
         row.password is not None,
         moment_of(row.created),
         None if row.removed is None else moment_of(row.removed),
+        None if row.one_time is None or row.password is None else moment_of(row.one_time),
     )

@@ -42,8 +42,7 @@ __all__ = [
 ]
 
 STORE_VERSION = 2
-"""Of the schema that this leakcap writes and reads. 2 has certificates."""
-_UPGRADED = 1
+"""Of the schema that this leakcap writes and reads."""
 
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -57,6 +56,7 @@ def _text(name: str, *, key: bool = False, null: bool = False) -> Column[str]:
 SCHEMA = Table("curator_schema", METADATA, Column("version", Integer, nullable=False))
 
 # `folded` is unique, so that no subject differs from another in case alone. Rows stay when a person leaves.
+# `one_time` is until when a password that somebody else gave lets its person choose one of their own.
 PEOPLE = Table(
     "curator_people",
     METADATA,
@@ -68,6 +68,7 @@ PEOPLE = Table(
     _text("password", null=True),
     _text("created"),
     _text("removed", null=True),
+    _text("one_time", null=True),
 )
 
 TOKENS = Table(
@@ -205,17 +206,17 @@ def make_tables(connection: Connection, start: str, label: str) -> None:
 
 
 def upgrade_tables(connection: Connection) -> None:
-    """Give a store of the schema before this one what it lacks, in the caller's transaction; nothing in it is
-    changed, and an older leakcap refuses it from then on."""
-    _lock(connection)
-    if _versions(connection) == [_UPGRADED]:
-        CERTIFICATES.create(connection)
-        connection.execute(SCHEMA.update().values(version=STORE_VERSION))
+    """Make a store of schema 1 one of this schema, in the caller's transaction; nothing with any other one.
 
-
-def is_before(connection: Connection) -> bool:
-    """Whether this is a store of the schema before this one."""
-    return inspect(connection).has_table(SCHEMA.name) and _versions(connection) == [_UPGRADED]
+    Nothing that stood there changes: columns and tables are added.
+    """
+    if not inspect(connection).has_table(SCHEMA.name):
+        return
+    asked = select(SCHEMA.c.version).with_for_update()
+    if connection.execute(asked).scalars().all() != [1]:
+        return
+    connection.execute(text("ALTER TABLE curator_people ADD COLUMN one_time TEXT"))
+    connection.execute(SCHEMA.update().values(version=STORE_VERSION))
 
 
 def require_store_version(connection: Connection, label: str) -> None:

@@ -19,13 +19,7 @@ from leakcap.service.store.jobs import JobQueue
 from leakcap.service.store.passwords import HASHER, PasswordBook
 from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
-from leakcap.service.store.schema import (
-    TOKENS,
-    is_before,
-    make_tables,
-    require_store_version,
-    upgrade_tables,
-)
+from leakcap.service.store.schema import TOKENS, make_tables, require_store_version, upgrade_tables
 from leakcap.service.store.served import ServedBook
 from leakcap.service.store.times import Clock, stored_time, utc_now
 from leakcap.service.store.tokens import TokenBook
@@ -72,14 +66,10 @@ class Store:
         """
         database = database_at(url, create=create)
         try:
-            if create:
-                with database.writing() as connection:
+            with database.writing() as connection:
+                if create:
                     make_tables(connection, START, database.label)
-            with database.reading() as connection:
-                before = is_before(connection)
-            if before:
-                with database.writing() as connection:
-                    upgrade_tables(connection)
+                upgrade_tables(connection)
             with database.reading() as connection:
                 require_store_version(connection, database.label)
         except BaseException:

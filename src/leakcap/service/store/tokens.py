@@ -22,7 +22,7 @@ from leakcap.errors import require
 from leakcap.ledger.chain import require_line, require_text
 from leakcap.service.store.acts import append_act
 from leakcap.service.store.database import StoreDatabase
-from leakcap.service.store.errors import NotFound, StateConflict
+from leakcap.service.store.errors import NotFound, OneTimePassword, StateConflict
 from leakcap.service.store.people import require_known
 from leakcap.service.store.schema import PEOPLE, TOKENS
 from leakcap.service.store.scopes import TokenScope, named_scopes
@@ -85,7 +85,8 @@ class TokenBook:
     ) -> Issued:
         """Make a token of a known person. Raises `NotFound` for anybody else.
 
-        With the hash of a `password` that was verified, `StateConflict` where it was changed meanwhile.
+        With the hash of a `password` that was verified, `StateConflict` where it was changed meanwhile, and
+        `OneTimePassword` where it lets in nobody.
         """
         _require_asked(kind, lifetime, label)
         now = self._clock()
@@ -191,9 +192,12 @@ def _require_asked(kind: str, lifetime: timedelta, label: str) -> None:
 
 
 def _require_unchanged(connection: Connection, subject: str, password: str) -> None:
-    asked = select(PEOPLE.c.password).where(PEOPLE.c.subject == subject)
-    if connection.execute(asked).scalar_one() != password:
+    asked = select(PEOPLE.c.password, PEOPLE.c.one_time).where(PEOPLE.c.subject == subject)
+    row = connection.execute(asked).one()
+    if row.password != password:
         raise StateConflict("The password was changed meanwhile. Sign in again.")
+    if row.one_time is not None:
+        raise OneTimePassword
 
 
 def _hash(secret: str) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from leakcap.service.api.bodies import NewTokenBody, SignInBody
+from leakcap.service.api.bodies import NewTokenBody, PasswordBody, SignInBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_token
 from leakcap.service.authorization import Action, datasets_of, roles_on
 from leakcap.service.configuration import LOCAL
-from leakcap.service.identity.authenticate import require_holder, sign_in, sign_in_by_code
+from leakcap.service.identity.authenticate import choose_password, require_holder, sign_in, sign_in_by_code
 from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.store.errors import NotFound
@@ -20,6 +20,7 @@ from leakcap.service.store.tokens import Issued
 __all__ = [
     "begin_session",
     "begin_session_by_code",
+    "change_password",
     "code_flow",
     "end_session",
     "issue_token",
@@ -37,6 +38,20 @@ def begin_session(curator: Curator, given: SignInBody, address: str | None, *, h
     # Before the password is looked at: nobody guesses it with another's certificate.
     require_holder(holder, f"{LOCAL}:{given.name}")
     return sign_in(given.name, given.password, address, curator.store)
+
+
+def change_password(
+    curator: Curator, given: PasswordBody, address: str | None, *, holder: str | None
+) -> Issued:
+    """Another password for a local account, whose other sessions end; a session under it. The old password is
+    the permission, as for `begin_session`, beside a certificate where they are asked for: no token takes its
+    place. Raises what that raises."""
+    if not curator.configuration.local_accounts:
+        raise Unauthenticated
+    require_holder(holder, f"{LOCAL}:{given.name}")
+    return choose_password(
+        given.name, given.password, given.chosen, address, curator.store, end_tokens=given.end_tokens
+    )
 
 
 def code_flow(curator: Curator, alias: str) -> CodeFlow:

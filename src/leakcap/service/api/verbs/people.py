@@ -9,10 +9,13 @@ from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_grant, told_of_person
 from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
+from leakcap.service.store.errors import Forbidden
+from leakcap.service.store.passwords import drawn_password
 from leakcap.service.store.roles import EVERYWHERE, Role
 
 __all__ = [
     "add_person",
+    "give_password",
     "give_role",
     "list_administrators",
     "list_grants",
@@ -32,13 +35,24 @@ def list_people(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
 
 
 def add_person(curator: Curator, principal: Principal, given: NewPersonBody) -> dict[str, Any]:
-    """Make somebody known; with a password where it is a local account."""
+    """Make somebody known; with a one-time password where it is a local account."""
     curator.allow(principal, Action.ADD_PERSON)
     by, people = principal.subject, curator.store.people
     added = people.add(given.subject, by=by, display=given.display, agent=given.agent)
     if given.password is not None:
-        curator.store.passwords.set(given.subject, given.password, by=by)
+        curator.store.passwords.give_one_time(given.subject, given.password, by=by)
     return told_of_person(added)
+
+
+def give_password(curator: Curator, principal: Principal, subject: str) -> dict[str, Any]:
+    """A one-time password for somebody who forgot theirs, drawn here and told this once. Their sessions and
+    tokens end. Raises `Forbidden` for oneself, who changes it with the old one."""
+    curator.allow(principal, Action.SET_PASSWORD)
+    if subject == principal.subject:
+        raise Forbidden("Nobody gives a one-time password to themselves. Change your own with the old one.")
+    password = drawn_password()
+    until = curator.store.passwords.give_one_time(subject, password, by=principal.subject)
+    return {"subject": subject, "password": password, "until": until.isoformat()}
 
 
 def remove_person(curator: Curator, principal: Principal, subject: str) -> None:
