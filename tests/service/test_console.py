@@ -35,6 +35,7 @@ SEEN: dict[str, dict[str, int]] = {
     "/queue/{job}": {ANALYST: 403, OWNER: 403, APPROVER: 200, AUDITOR: 404, ADMIN: 404, NOBODY: 404},
     "/jobs/{job}/answer.csv": {**dict.fromkeys((OWNER, APPROVER, AUDITOR, ADMIN, NOBODY), 404), ANALYST: 409},
     "/people": {ANALYST: 403, OWNER: 200, APPROVER: 403, AUDITOR: 403, ADMIN: 200, NOBODY: 403},
+    "/requests": {ANALYST: 403, OWNER: 200, APPROVER: 403, AUDITOR: 403, ADMIN: 200, NOBODY: 403},
     "/tokens": dict.fromkeys((ANALYST, OWNER, APPROVER, AUDITOR, ADMIN, NOBODY), 200),
     "/audit": {ANALYST: 403, OWNER: 200, APPROVER: 403, AUDITOR: 200, ADMIN: 200, NOBODY: 403},
     "/audit/ward": AUDITED,
@@ -117,7 +118,7 @@ def test_a_form_of_no_session_or_another_does_nothing(curator: Curator, ada: Bro
     asked = {"verdict": "approve", "reason": "x", "label": "x", "days": "1", "subject": "local:eve"}
     tried = [(name, {"form": token}) for name, token in stolen.items()]
     tried += [(OWNER, {}), (OWNER, {"form": ""}), (OWNER, {"form": "0" * 64})]
-    assert len(posts()) == 17
+    assert len(posts()) == 18
     for path in posts():
         for name, token in tried:
             answer = senders[name].send(path.replace("{number}", job), {**asked, **token})

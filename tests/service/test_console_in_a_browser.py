@@ -26,6 +26,7 @@ from browser import chromium
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
 from leakcap.service.running.jobs import work
+from leakcap.service.store.confirmed import AMEND, ROLE
 from service.direct import PASSWORD
 from service.visiting import Browser, staffed, visitor
 
@@ -37,7 +38,7 @@ PAGES: dict[str, tuple[str, ...]] = {
             "/jobs", "/jobs/{done}", "/jobs/{waiting}", "/tokens", "/password", "/nowhere"),
     "pia": ("/queue", "/queue/{waiting}"),
     "olga": ("/datasets/ward", "/people", "/audit/ward"),
-    "root": ("/", "/people", "/audit"),
+    "root": ("/", "/people", "/requests", "/audit"),
     "": ("/sign-in", "/password"),
 }  # fmt: skip
 HOSTILE = '<img src=x onerror="document.title=1">"\'&'
@@ -83,6 +84,17 @@ def used(curator: Curator) -> dict[str, str]:
     store.decisions.decide(waiting, "local:pol", "approve", HOSTILE)
     ada.send("/tokens", {"form": ada.token(), "label": HOSTILE, "days": "30", "scope": "ask"})
     store.people.add("uni:" + "8f14e45f-" * 12 + "x", by="local:root", display="A very long name of somebody")
+    store.people.add("local:rita", by="local:root")
+    store.grants.give("local:rita", "admin", by="local:root")
+    role, policy = (
+        {"role": "approver"},
+        {"policy": {"caps": {"epsilon": 1.0}}, "reason": HOSTILE, "before": "x"},
+    )
+    for by in ("local:root", "shell:" + "operator-" * 8):
+        store.confirmations.ask(ROLE, by=by, subject="local:ada", dataset="ward", body=role)
+    store.confirmations.ask(AMEND, by="local:olga", dataset="ward", body=policy)
+    gone = store.confirmations.ask(ROLE, by="local:rita", subject="local:eve", dataset="ward", body=role)
+    store.confirmations.refuse(gone.id, "local:root", "not hers")
     return {"done": done, "waiting": waiting}
 
 

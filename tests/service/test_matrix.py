@@ -92,6 +92,9 @@ ROUTES = (
     Route("POST", "/v1/people/{subject}/certificates", Action.SET_CERTIFICATE,
           body={"thumbprint": "0" * 64}),
     Route("DELETE", "/v1/people/{subject}/certificates/{thumbprint}", Action.SET_CERTIFICATE),
+    Route("GET", "/v1/requests", Action.SEE_REQUESTS),
+    Route("POST", "/v1/requests/{number}", Action.CONFIRM, body={"verdict": "confirm"}),
+    Route("DELETE", "/v1/requests/{number}", Action.WITHDRAW),
     Route("GET", "/v1/acts", Action.SEE_ACTS),
     Route("DELETE", "/v1/session", Action.SEE_ONESELF),  # last: the credential ends
 )  # fmt: skip

@@ -18,6 +18,8 @@ from warmed import done_warmed
 Open = Callable[[str], Store]
 UNDONE = (
     "ALTER TABLE curator_people DROP COLUMN one_time",
+    "DROP TABLE curator_pending",
+    "DROP TABLE curator_confirmations",
     "UPDATE curator_schema SET version = 1",
 )
 """What makes a store one of the first schema again."""
@@ -55,8 +57,8 @@ def test_a_store_of_the_first_schema_goes_on(opened: Open, url: str) -> None:
         before = store.verify_acts()
     for undone in UNDONE:
         execute(url, undone)
-    with pytest.raises(StoreError):
-        Store(database_at(url)).people.list()  # the planted one: not made anew
+    with Store(database_at(url)) as unmade, pytest.raises(StoreError):  # the planted one: not upgraded
+        unmade.people.list()
     with Store.open(url, create=False) as store:
         assert store.passwords.verify("local:alice", "correct horse battery")
         assert store.verify_acts() == before

@@ -44,6 +44,10 @@ Role = Annotated[
 ]
 
 
+_CONFIRMED = "two administrators confirm it, within seven days"
+"""At the terminal no account asks, and any one administrator may be who sits there."""
+
+
 def _require_extra() -> None:
     try:
         for module in ("argon2", "fastapi", "joserfc", "prometheus_client", "uvicorn"):
@@ -162,9 +166,8 @@ def add(
 
         roles = [_role_of(one, file) for one in role]
         account = with_account(store, name, by=_by(), agent=agent, lifetime=timedelta(days=days))
-        for one, dataset in roles:
-            store.grants.give(account.subject, one, dataset, by=_by())
-    _say_account(account)
+        _say_account(account)
+        _give(store, file, account.subject, roles)
 
 
 @curator.command("grant")
@@ -174,9 +177,8 @@ def grant(file: File, name: Name, role: Role) -> None:
     Example: leakcap curator grant curator.toml ada --role approver:ward
     """
     with _store(file) as store:
-        for one, dataset in [_role_of(one, file) for one in role]:
-            store.grants.give(_subject(name), one, dataset, by=_by())
-    say(f"{_subject(name)} has {', '.join(role)}.")
+        if _give(store, file, _subject(name), [_role_of(one, file) for one in role]):
+            say(f"{_subject(name)} has {', '.join(role)}.")
 
 
 @curator.command("take")
@@ -235,11 +237,18 @@ def password(file: File, name: Name) -> None:
     Example: leakcap curator password curator.toml ada
     """
     with _store(file) as store:
+        from leakcap.service.store.confirmed import ONE_TIME_PASSWORD
         from leakcap.service.store.passwords import drawn_password
 
         drawn = drawn_password()
-        until = store.passwords.give_one_time(_subject(name), drawn, by=_by())
-    say(f"{_subject(name)}  one-time password, good until {until:%Y-%m-%d}, shown once: {drawn}")
+        if _second_administrator(file):
+            body = {"hash": store.passwords.hashed(_subject(name), drawn)}
+            store.confirmations.ask(ONE_TIME_PASSWORD, by=_by(), subject=_subject(name), body=body)
+            when = f"not good before {_CONFIRMED}"
+        else:
+            until = store.passwords.give_one_time(_subject(name), drawn, by=_by())
+            when = f"good until {until:%Y-%m-%d}"
+    say(f"{_subject(name)}  one-time password, {when}, shown once: {drawn}")
 
 
 @curator.command("people")
@@ -280,6 +289,30 @@ def _store(file: Path) -> Store:
     from leakcap.service.store import Store
 
     return Store.open(load_configuration(file).store)
+
+
+def _second_administrator(file: Path) -> bool:
+    from leakcap.service.configuration import load_configuration
+
+    return load_configuration(file).second_administrator
+
+
+def _give(store: Store, file: Path, subject: str, roles: list[tuple[str, str]]) -> bool:
+    """Give roles, or ask for them where a second administrator has to confirm; whether they are given."""
+    from leakcap.service.store.confirmed import ROLE
+
+    if not _second_administrator(file):
+        for role, dataset in roles:
+            store.grants.give(subject, role, dataset, by=_by())
+        return True
+    for role, dataset in roles:
+        name = f"{role}:{dataset}" if dataset else role
+        if store.grants.require_may_wait(subject, role, dataset, by=_by()) is not None:
+            say(f"{subject} has {name}.")
+            continue
+        store.confirmations.ask(ROLE, by=_by(), subject=subject, dataset=dataset, body={"role": str(role)})
+        say(f"{subject} has {name} once {_CONFIRMED}.")
+    return False
 
 
 def _subject(name: str) -> str:

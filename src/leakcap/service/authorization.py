@@ -72,6 +72,9 @@ class Action(StrEnum):
     REMOVE_PERSON = "remove a person"
     SET_PASSWORD = "set another's password"
     SET_CERTIFICATE = "register or withdraw a certificate"
+    CONFIRM = "confirm what another one asks"
+    SEE_REQUESTS = "see own requests to administrators"
+    WITHDRAW = "withdraw an own request to administrators"
     SEE_ACTS = "see administrative acts"
 
 
@@ -110,6 +113,7 @@ _ALLOWED: dict[Action, tuple[Role, ...]] = {
     Action.REMOVE_PERSON: (_ADMIN,),
     Action.SET_PASSWORD: (_ADMIN,),
     Action.SET_CERTIFICATE: (_ADMIN,),
+    Action.CONFIRM: (_ADMIN,),
     Action.SEE_ACTS: (_OWNER, _AUDITOR, _ADMIN),
 }
 
@@ -119,14 +123,17 @@ MATRIX: Mapping[Action, frozenset[Role]] = MappingProxyType(
 """Which roles may do what. An action that is neither here nor in `ANYONE` is nobody's."""
 
 ANYONE = frozenset(
-    {Action.SEE_ONESELF, Action.SEE_TOKENS, Action.ISSUE_TOKEN, Action.REVOKE_TOKEN, Action.LIST_DATASETS}
-)
+    {
+        Action.SEE_ONESELF, Action.SEE_TOKENS, Action.ISSUE_TOKEN, Action.REVOKE_TOKEN, Action.LIST_DATASETS,
+        Action.SEE_REQUESTS, Action.WITHDRAW,
+    }
+)  # fmt: skip
 """What whoever signed in may do, for themselves alone and without a role."""
 
 CURATOR_WIDE = frozenset(
     {
         Action.SEE_PEOPLE, Action.ADD_PERSON, Action.REMOVE_PERSON, Action.SET_PASSWORD,
-        Action.SET_CERTIFICATE,
+        Action.SET_CERTIFICATE, Action.CONFIRM,
     }
 )  # fmt: skip
 """What concerns no data set."""
@@ -134,7 +141,7 @@ CURATOR_WIDE = frozenset(
 NEVER_BY_TOKENS = frozenset(
     {
         Action.ISSUE_TOKEN, Action.REVOKE_TOKEN, Action.SET_PASSWORD, Action.SET_CERTIFICATE,
-        Action.ADD_PERSON, Action.REMOVE_PERSON,
+        Action.ADD_PERSON, Action.REMOVE_PERSON, Action.CONFIRM, Action.WITHDRAW,
     }
 )  # fmt: skip
 """What takes signing in: a token that leaked makes no other one, and lets nobody else in."""
@@ -154,7 +161,7 @@ _SCOPED = {
     TokenScope.OWN: {
         Action.PAUSE, Action.RESUME, Action.AMEND, Action.SEE_GRANTS, Action.GIVE_ROLE, Action.TAKE_ROLE,
         Action.SEE_PEOPLE, Action.ADD_PERSON, Action.REMOVE_PERSON, Action.SET_PASSWORD,
-        Action.SET_CERTIFICATE,
+        Action.SET_CERTIFICATE, Action.CONFIRM, Action.SEE_REQUESTS, Action.WITHDRAW,
     },
 }  # fmt: skip
 

@@ -177,7 +177,9 @@ class Configuration(Strict):
     `listen` is an address and a port; `public` the address under which people reach it, where that is another
     one; `store` the database of people, grants and jobs. `jobs` is how many jobs are done at a time. `tick`
     is the least time, in seconds, after which an answer leaves that is waited for: it hides how long those
-    take that are quicker. `behind_proxy` is the owner's word that TLS ends at a proxy on this machine.
+    take that are quicker. `behind_proxy` is the owner's word that TLS ends at a proxy on this machine. With
+    `second_administrator` roles, one-time passwords, amendments and the end of a pause wait for another
+    administrator's word.
     """
 
     name: str = Field(default="leakcap curator", min_length=1, max_length=80)
@@ -190,6 +192,7 @@ class Configuration(Strict):
     tick: float = Field(default=0.1, gt=0.0, le=60.0)
     behind_proxy: bool = False
     local_accounts: bool = True
+    second_administrator: bool = False
     tls: TlsFiles | None = None
     client_certificates: ClientCertificates | None = None
     telemetry: TelemetrySettings | None = None
@@ -212,10 +215,11 @@ class Configuration(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Configuration:
         for alias in self.identity:
-            if not _ALIAS.fullmatch(alias) or alias == LOCAL:
+            if not _ALIAS.fullmatch(alias) or alias in (LOCAL, "shell"):
                 raise ValueError(
                     f"`identity.{alias[:40]}` must be a short word of small letters, digits and hyphens "
-                    f"other than `{LOCAL}`, which are the curator's own accounts"
+                    f"other than `{LOCAL}`, which are the curator's own accounts, and `shell`, which is "
+                    "whoever is at the machine's terminal"
                 )
         for name in self.data:
             if not _NAME.fullmatch(name):

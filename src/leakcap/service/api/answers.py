@@ -21,6 +21,8 @@ __all__ = [
     "OneTimeTold",
     "PeopleTold",
     "PersonTold",
+    "RequestTold",
+    "RequestsTold",
     "TokensTold",
 ]
 
@@ -153,12 +155,38 @@ class PersonTold(_Told):
     removed: str | None
 
 
+class RequestTold(_Told):
+    """An act that waits for another administrator, or waited."""
+
+    id: str
+    act: str
+    by: str
+    subject: str
+    dataset: str
+    role: str | None
+    reason: str | None
+    policy: dict[str, Any] | None
+    needed: int
+    confirmed: list[str]
+    state: Literal["waits", "expired", "begun", "done", "failed", "refused", "withdrawn"]
+    created: str
+    expires: str
+
+
+class RequestsTold(_Told):
+    """Acts that wait, and those that waited, the newest first."""
+
+    requests: list[RequestTold]
+
+
 class OneTimeTold(_Told):
-    """A one-time password, which is shown this once, and until when it is good."""
+    """A one-time password, which is shown this once. Either `until` when it is good, or the request that
+    another administrator has to confirm before it is."""
 
     subject: str
     password: str
-    until: str
+    until: str | None
+    request: RequestTold | None
 
 
 class PeopleTold(_Told):

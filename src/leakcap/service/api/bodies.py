@@ -19,6 +19,7 @@ __all__ = [
     "PauseBody",
     "SignInBody",
     "Status",
+    "WordBody",
 ]
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=300)]
@@ -103,6 +104,13 @@ class DecisionBody(_Body):
     """What an approver decides, and why; a refusal needs a reason."""
 
     verdict: Literal["approve", "refuse"]
+    reason: Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
+
+
+class WordBody(_Body):
+    """What an administrator says of another one's request, and why; a refusal needs a reason."""
+
+    verdict: Literal["confirm", "refuse"]
     reason: Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
 
 

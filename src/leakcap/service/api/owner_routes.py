@@ -5,14 +5,40 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
 
-from leakcap.service.api.answers import ActsTold, GrantsTold, GrantTold, OneTimeTold, PeopleTold, PersonTold
-from leakcap.service.api.bodies import AmendmentBody, CertificateBody, GrantBody, NewPersonBody, PauseBody
+from leakcap.service.api.answers import (
+    ActsTold,
+    GrantsTold,
+    GrantTold,
+    OneTimeTold,
+    PeopleTold,
+    PersonTold,
+    RequestsTold,
+    RequestTold,
+)
+from leakcap.service.api.bodies import (
+    AmendmentBody,
+    CertificateBody,
+    GrantBody,
+    NewPersonBody,
+    PauseBody,
+    WordBody,
+)
 from leakcap.service.api.curator import Curator
+from leakcap.service.api.verbs import confirmations as word_verbs
 from leakcap.service.api.verbs import owning as verbs
 from leakcap.service.api.verbs import people as people_verbs
 
 __all__ = ["owner_routes"]
+
+_WAITS: dict[int | str, dict[str, Any]] = {
+    202: {"model": RequestTold, "description": "It waits for another administrator"}
+}
+_AMENDED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}}}},
+    **_WAITS,
+}
 
 
 def owner_routes(curator: Curator) -> APIRouter:
@@ -20,6 +46,7 @@ def owner_routes(curator: Curator) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["owners, auditors, administrators"])
     _datasets(routes, curator)
     _people(routes, curator)
+    _confirmations(routes, curator)
     return routes
 
 
@@ -30,16 +57,18 @@ def _datasets(routes: APIRouter, curator: Curator) -> None:
         verbs.pause_dataset(curator, curator.who(request), dataset, given.reason)
         return Response(status_code=204)
 
-    @routes.post("/datasets/{dataset}/resume", status_code=204)
+    @routes.post("/datasets/{dataset}/resume", status_code=204, responses=_WAITS)
     def resume(request: Request, dataset: str) -> Response:
-        """Questions are answered again."""
-        verbs.resume_dataset(curator, curator.who(request), dataset)
-        return Response(status_code=204)
+        """Questions are answered again, at once or once another administrator confirms it."""
+        waits = verbs.resume_dataset(curator, curator.who(request), dataset)
+        return Response(status_code=204) if waits is None else _waiting(waits)
 
-    @routes.post("/datasets/{dataset}/amend")
-    def amend(request: Request, dataset: str, given: AmendmentBody) -> dict[str, Any]:
-        """Another policy governs from here on; all that was spent counts against its caps."""
-        return verbs.amend_policy(curator, curator.who(request), dataset, given)
+    @routes.post("/datasets/{dataset}/amend", response_model=None, responses=_AMENDED)
+    def amend(request: Request, dataset: str, given: AmendmentBody) -> Response:
+        """Another policy governs, at once or once another administrator confirms it; all that was spent
+        counts against its caps."""
+        told = verbs.amend_policy(curator, curator.who(request), dataset, given)
+        return _waiting(told) if _waits(told) else JSONResponse(told)
 
     @routes.get("/datasets/{dataset}/ledger")
     def ledger(request: Request, dataset: str) -> dict[str, Any]:
@@ -64,11 +93,37 @@ def _datasets(routes: APIRouter, curator: Curator) -> None:
         return {"grants": people_verbs.list_grants(curator, curator.who(request), dataset)}
 
 
+def _confirmations(routes: APIRouter, curator: Curator) -> None:
+    @routes.get("/requests", response_model=RequestsTold)
+    def requests(request: Request) -> dict[str, Any]:
+        """What waits for another administrator, or waited; to others than administrators their own."""
+        return {"requests": word_verbs.list_requests(curator, curator.who(request))}
+
+    @routes.post("/requests/{number}", response_model=RequestTold)
+    def word(request: Request, number: str, given: WordBody) -> dict[str, Any]:
+        """Confirm what another one asked, or refuse it."""
+        return word_verbs.decide_on_request(curator, curator.who(request), number, given)
+
+    @routes.delete("/requests/{number}", response_model=RequestTold)
+    def withdraw(request: Request, number: str) -> dict[str, Any]:
+        """Withdraw what one asked for oneself."""
+        return word_verbs.withdraw_request(curator, curator.who(request), number)
+
+
+def _waits(told: dict[str, Any]) -> bool:
+    return "needed" in told and "confirmed" in told
+
+
+def _waiting(told: dict[str, Any]) -> Response:
+    return JSONResponse(told, 202, {"location": "/v1/requests"})
+
+
 def _people(routes: APIRouter, curator: Curator) -> None:
-    @routes.post("/grants", status_code=201, response_model=GrantTold)
-    def give(request: Request, given: GrantBody) -> dict[str, Any]:
-        """Give somebody a role."""
-        return people_verbs.give_role(curator, curator.who(request), given)
+    @routes.post("/grants", status_code=201, response_model=GrantTold, responses=_WAITS)
+    def give(request: Request, given: GrantBody) -> Any:
+        """Give somebody a role, at once or once another administrator confirms it."""
+        told = people_verbs.give_role(curator, curator.who(request), given)
+        return _waiting(told) if _waits(told) else told
 
     @routes.post("/grants/take", status_code=204)
     def take(request: Request, given: GrantBody) -> Response:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leakcap.service.store.confirmations import PendingAct
 from leakcap.service.store.decisions import Decided
 from leakcap.service.store.grants import Grant
 from leakcap.service.store.jobs import Job
 from leakcap.service.store.people import Person
 from leakcap.service.store.tokens import Token
 
-__all__ = ["told_of_grant", "told_of_job", "told_of_person", "told_of_token"]
+__all__ = ["told_of_grant", "told_of_job", "told_of_person", "told_of_request", "told_of_token"]
 
 
 def told_of_job(job: Job, *, own: bool, decided: Sequence[Decided] = ()) -> dict[str, Any]:
@@ -55,6 +56,26 @@ def told_of_person(person: Person, certificates: Sequence[str] = ()) -> dict[str
         "certificates": list(certificates),
         "created": person.created.isoformat(),
         "removed": None if person.removed is None else person.removed.isoformat(),
+    }
+
+
+def told_of_request(pending: PendingAct) -> dict[str, Any]:
+    """An act that waits for another administrator; never the hash of a password."""
+    body = pending.body
+    return {
+        "id": pending.id,
+        "act": pending.act,
+        "by": pending.by,
+        "subject": pending.subject,
+        "dataset": pending.dataset,
+        "role": body.get("role"),
+        "reason": body.get("reason"),
+        "policy": body.get("policy"),
+        "needed": pending.needed,
+        "confirmed": list(pending.confirmed),
+        "state": pending.state,
+        "created": pending.created.isoformat(),
+        "expires": pending.expires.isoformat(),
     }
 
 

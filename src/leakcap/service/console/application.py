@@ -25,6 +25,7 @@ from leakcap.service.console import (
     passwords,
     people,
     providers,
+    requests,
     tokens,
 )
 from leakcap.service.console.drawing import PageDrawing, own_static
@@ -36,7 +37,7 @@ from leakcap.wire import as_problem
 __all__ = ["ROOMS", "console_app", "with_console"]
 
 _OF_THE_API = ("/v1", "/healthz", "/readyz", "/metrics")
-ROOMS = (entering, providers, passwords, datasets, asking, accounts, jobs, people, tokens, audit)
+ROOMS = (entering, providers, passwords, datasets, asking, accounts, jobs, people, requests, tokens, audit)
 """The modules whose `routes` are the console's."""
 
 

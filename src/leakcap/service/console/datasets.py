@@ -65,8 +65,8 @@ def pause_form(sent: Sent, dataset: str) -> Response:
 @routes.post("/datasets/{dataset}/resume")
 def resume_form(sent: Sent, dataset: str) -> Response:
     """Questions are answered again."""
-    owning.resume_dataset(sent.curator, sent.principal, dataset)
-    return RedirectResponse(f"/datasets/{dataset}", 303)
+    waits = owning.resume_dataset(sent.curator, sent.principal, dataset)
+    return RedirectResponse(f"/datasets/{dataset}" if waits is None else "/requests", 303)
 
 
 def _may(visit: Visitor, dataset: str) -> dict[str, bool]:

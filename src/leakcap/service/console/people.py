@@ -81,8 +81,8 @@ def withdraw_form(sent: Sent) -> Response:
 @routes.post("/grants")
 def give_form(sent: Sent) -> Response:
     """Give somebody a role."""
-    verbs.give_role(sent.curator, sent.principal, _grant(sent.fields))
-    return RedirectResponse("/people", 303)
+    told = verbs.give_role(sent.curator, sent.principal, _grant(sent.fields))
+    return RedirectResponse("/requests" if "needed" in told else "/people", 303)
 
 
 @routes.post("/grants/take")

@@ -28,6 +28,7 @@ PAGES = (
     Page("/queue", "Queue", (Action.SEE_APPROVALS,)),
     Page("/jobs", "Jobs", (Action.SEE_OWN_JOBS, Action.SEE_JOBS)),
     Page("/people", "People", (Action.SEE_PEOPLE, Action.SEE_GRANTS)),
+    Page("/requests", "Requests", (Action.CONFIRM, Action.GIVE_ROLE)),
     Page("/tokens", "Tokens", (Action.SEE_TOKENS,)),
     Page("/audit", "Audit", (Action.SEE_LEDGER, Action.SEE_ACTS)),
 )
@@ -40,9 +41,10 @@ def datasets_for(curator: Curator, principal: Principal, *actions: Action) -> tu
 
 
 def pages_for(curator: Curator, principal: Principal) -> tuple[Page, ...]:
-    """The pages that somebody may see."""
-    grants = curator.grants(principal)
-    return tuple(page for page in PAGES if _reached(curator, principal, grants, page.actions))
+    """The pages that somebody may see; that of requests only where they are asked for."""
+    grants, two = curator.grants(principal), curator.configuration.second_administrator
+    found = (page for page in PAGES if two or page.address != "/requests")
+    return tuple(page for page in found if _reached(curator, principal, grants, page.actions))
 
 
 def require_page(curator: Curator, principal: Principal, address: str) -> None:

@@ -42,6 +42,7 @@ def require_continued(configuration: Configuration, store: Store) -> None:
             )
         if before is None or rows != before.rows:
             store.served.note(dataset, rows, by="supervisor")
+    store.confirmations.note_rule(configuration.second_administrator, by="supervisor")
 
 
 def _put_back(custody: Sequence[CustodyEvent], since: datetime) -> bool:

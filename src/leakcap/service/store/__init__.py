@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from leakcap.service.store.acts import Act, VerifiedActs
+from leakcap.service.store.confirmations import PendingAct
 from leakcap.service.store.decisions import APPROVE, REFUSE, Decided
 from leakcap.service.store.errors import (
     Forbidden,
@@ -44,6 +45,7 @@ __all__ = [
     "NotFound",
     "OneTimePassword",
     "Pause",
+    "PendingAct",
     "Person",
     "Role",
     "StateConflict",

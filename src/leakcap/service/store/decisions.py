@@ -1,7 +1,7 @@
 """Approvals: so many different approvers as a job needs let it run, one refusal ends it.
 
-Nobody decides on what they asked for themselves, or twice. An approval counts while its approver has the
-role.
+Nobody decides on what they asked for themselves, or twice, nor on what was asked by whoever gave them the
+role of an approver. An approval counts while its approver has the role.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class DecisionBook:
     def decide(self, job: str, approver: str, verdict: str, reason: str = "") -> Job:
         """Record a verdict and return the job, which may now be queued or refused. A refusal gives a reason.
 
-        Raises `Forbidden` for who asked for the job, decided before or is no approver of its data set,
-        `StateConflict` where it no longer waits.
+        Raises `Forbidden` for who asked for the job, was made an approver by who asked, decided before or is
+        no approver of its data set, `StateConflict` where it no longer waits.
         """
         require(verdict in (APPROVE, REFUSE), "verdict", "decision", "be `approve` or `refuse`", verdict)
         if verdict == REFUSE or reason:
@@ -86,11 +86,14 @@ class DecisionBook:
 def _require_allowed(connection: Connection, row: Any, approver: str) -> None:
     if row.subject == approver:
         raise Forbidden("Nobody decides on what they asked for themselves. Ask another approver.")
-    asked = select(GRANTS.c.subject).where(
+    asked = select(GRANTS.c.by).where(
         GRANTS.c.subject == approver, GRANTS.c.dataset == row.dataset, GRANTS.c.role == Role.APPROVER
     )
-    if connection.execute(asked.with_for_update()).one_or_none() is None:
+    grant = connection.execute(asked.with_for_update()).one_or_none()
+    if grant is None:
         raise Forbidden(f"Only an approver of the data set decides on job {row.id}.")
+    if grant.by == row.subject:
+        raise Forbidden("Whoever asked this made you an approver. Another one decides, whom others made one.")
     if row.state != JobState.AWAITING_APPROVAL:
         raise StateConflict(f"Job {row.id} is {row.state}, and waits for no decision.")
     before = select(DECISIONS.c.job).where(DECISIONS.c.job == row.id, DECISIONS.c.subject == approver)
@@ -113,6 +116,7 @@ def _consequence(connection: Connection, row: Any, verdict: str, reason: str) ->
             DECISIONS.c.subject != row.subject,
             GRANTS.c.dataset == row.dataset,
             GRANTS.c.role == Role.APPROVER,
+            GRANTS.c.by != row.subject,
         )
     )
     approvals = connection.execute(standing).scalar_one()

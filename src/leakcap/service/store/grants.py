@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from leakcap.ledger.chain import require_line, require_text
 from leakcap.service.store.acts import append_act
@@ -18,7 +19,7 @@ from leakcap.service.store.roles import EVERYWHERE, Role, named_role, require_ro
 from leakcap.service.store.schema import GRANTS, JOBS
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["Grant", "GrantBook"]
+__all__ = ["Grant", "GrantBook", "role_given"]
 
 
 @dataclass(frozen=True)
@@ -43,31 +44,17 @@ class GrantBook:
 
         Raises `NotFound` for somebody who is not known, `Forbidden` for a role that one gives oneself.
         """
-        role = named_role(role)
-        require_role_fits(role, dataset)
-        require_text(dataset, "dataset", "grant")
-        require_line(dataset, "dataset", "grant")
-        if by == subject:
-            raise Forbidden(
-                f"Nobody gives a role to themselves. Ask another administrator or owner ({role})."
-            )
-        now = self._clock()
+        role = _require_fine(subject, role, dataset, by)
         with self._database.writing() as connection:
-            require_known(connection, subject, lock=True)
+            return role_given(connection, subject, role, dataset, self._clock(), by=by)
+
+    def require_may_wait(self, subject: str, role: Role | str, dataset: str, *, by: str) -> Grant | None:
+        """What `give` would refuse is refused; the role, where the person has it, and None otherwise."""
+        role = _require_fine(subject, role, dataset, by)
+        with self._database.reading() as connection:
+            require_known(connection, subject)
             found = connection.execute(select(GRANTS).where(_is(subject, role, dataset))).one_or_none()
-            if found is not None:
-                return _grant(found)
-            row = {
-                "subject": subject,
-                "dataset": dataset,
-                "role": role.value,
-                "by": by,
-                "time": stored_time(now),
-            }
-            connection.execute(GRANTS.insert().values(row))
-            details = {"role": role.value}
-            append_act(connection, now, by, "give role", subject=subject, dataset=dataset, details=details)
-        return Grant(subject, dataset, role, by, now)
+        return None if found is None else _grant(found)
 
     def take(self, subject: str, role: Role | str, dataset: str = EVERYWHERE, *, by: str) -> None:
         """Take a role back. Raises `NotFound` where the person does not have it.
@@ -105,6 +92,38 @@ class GrantBook:
         asked = asked.order_by(GRANTS.c.dataset, GRANTS.c.subject, GRANTS.c.role)
         with self._database.reading() as connection:
             return tuple(_grant(row) for row in connection.execute(asked))
+
+
+def role_given(
+    connection: Connection,
+    subject: str,
+    role: Role,
+    dataset: str,
+    now: datetime,
+    *,
+    by: str,
+    more: Mapping[str, Any] | None = None,
+) -> Grant:
+    """The role, given in the caller's transaction; the log of acts tells `more` of it."""
+    require_known(connection, subject, lock=True)
+    found = connection.execute(select(GRANTS).where(_is(subject, role, dataset))).one_or_none()
+    if found is not None:
+        return _grant(found)
+    row = {"subject": subject, "dataset": dataset, "role": role.value, "by": by, "time": stored_time(now)}
+    connection.execute(GRANTS.insert().values(row))
+    details = {"role": role.value, **(more or {})}
+    append_act(connection, now, by, "give role", subject=subject, dataset=dataset, details=details)
+    return Grant(subject, dataset, role, by, now)
+
+
+def _require_fine(subject: str, role: Role | str, dataset: str, by: str) -> Role:
+    role = named_role(role)
+    require_role_fits(role, dataset)
+    require_text(dataset, "dataset", "grant")
+    require_line(dataset, "dataset", "grant")
+    if by == subject:
+        raise Forbidden(f"Nobody gives a role to themselves. Ask another administrator or owner ({role}).")
+    return role
 
 
 def _is(subject: str, role: Role, dataset: str) -> Any:

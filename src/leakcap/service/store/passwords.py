@@ -12,9 +12,10 @@ from __future__ import annotations
 import secrets
 import threading
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -140,12 +141,21 @@ def drawn_password() -> str:
     return "-".join("".join(secrets.choice(_WORDS) for _ in range(5)) for _ in range(4))
 
 
-def one_time_given(connection: Connection, subject: str, hashed: str, now: datetime, *, by: str) -> datetime:
-    """Keep the hash of a one-time password, in the caller's transaction; until when it is good."""
+def one_time_given(
+    connection: Connection,
+    subject: str,
+    hashed: str,
+    now: datetime,
+    *,
+    by: str,
+    more: Mapping[str, Any] | None = None,
+) -> datetime:
+    """Keep the hash of a one-time password, in the caller's transaction; until when it is good. The log of
+    acts tells `more` of it."""
     require_known(connection, subject, lock=True)
     until = now + ONE_TIME
     ended = _keep(connection, subject, now, password=hashed, kinds=(SESSION, TOKEN), one_time=until)
-    details = {"until": stored_time(until), "ended": ended}
+    details = {"until": stored_time(until), "ended": ended, **(more or {})}
     append_act(connection, now, by, "give one-time password", subject=subject, details=details)
     return until
 

@@ -1,12 +1,13 @@
-"""Data sets that their owner has paused: nothing is asked of them until they are resumed."""
+"""Data sets that their owner has paused: nothing is asked of them until they are pause_ended."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from leakcap.ledger.chain import require_reason
@@ -16,7 +17,7 @@ from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.schema import PAUSES
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["Pause", "PauseBook"]
+__all__ = ["Pause", "PauseBook", "pause_ended"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,7 @@ class PauseBook:
     def resume(self, dataset: str, *, by: str) -> None:
         """Let a data set be asked again. Raises `StateConflict` where it is not paused."""
         with self._database.writing() as connection:
-            if not connection.execute(delete(PAUSES).where(PAUSES.c.dataset == dataset)).rowcount:
-                raise StateConflict(f"`{dataset}` is not paused. Nothing changed.")
-            append_act(connection, self._clock(), by, "resume", dataset=dataset)
+            pause_ended(connection, dataset, self._clock(), by=by)
 
     def of(self, dataset: str) -> Pause | None:
         """The pause of a data set; None where it may be asked."""
@@ -71,3 +70,12 @@ class PauseBook:
                 Pause(row.dataset, row.by, row.reason, moment_of(row.time))
                 for row in connection.execute(asked)
             )
+
+
+def pause_ended(
+    connection: Connection, dataset: str, now: datetime, *, by: str, more: Mapping[str, Any] | None = None
+) -> None:
+    """End a pause in the caller's transaction; the log of acts tells `more` of it."""
+    if not connection.execute(delete(PAUSES).where(PAUSES.c.dataset == dataset)).rowcount:
+        raise StateConflict(f"`{dataset}` is not paused. Nothing changed.")
+    append_act(connection, now, by, "resume", dataset=dataset, details=more)

@@ -27,11 +27,13 @@ __all__ = [
     "ACTS",
     "ATTEMPTS",
     "CERTIFICATES",
+    "CONFIRMATIONS",
     "DECISIONS",
     "GRANTS",
     "HEAD",
     "JOBS",
     "PAUSES",
+    "PENDING",
     "PEOPLE",
     "STORE_VERSION",
     "TOKENS",
@@ -150,6 +152,26 @@ PAUSES = Table(
     "curator_pauses", METADATA, _text("dataset", key=True), _text("by"), _text("reason"), _text("time")
 )
 
+# What waits for another administrator; `body` holds no password, only a hash.
+PENDING = Table(
+    "curator_pending",
+    METADATA,
+    _text("id", key=True),
+    _text("act"),
+    _text("by"),
+    _text("subject"),
+    _text("dataset"),
+    _text("body"),
+    Column("needed", Integer, nullable=False),
+    _text("state"),
+    _text("created"),
+    _text("expires"),
+)
+
+CONFIRMATIONS = Table(
+    "curator_confirmations", METADATA, _text("pending", key=True), _text("subject", key=True), _text("time")
+)
+
 ATTEMPTS = Table(
     "curator_attempts",
     METADATA,
@@ -186,6 +208,9 @@ HEAD = Table(
 )
 
 
+_SINCE_1 = [PENDING, CONFIRMATIONS]
+
+
 def make_tables(connection: Connection, start: str, label: str) -> None:
     """Make the tables in an empty database, in the caller's transaction; nothing where they already stand.
 
@@ -216,6 +241,7 @@ def upgrade_tables(connection: Connection) -> None:
     if connection.execute(asked).scalars().all() != [1]:
         return
     connection.execute(text("ALTER TABLE curator_people ADD COLUMN one_time TEXT"))
+    METADATA.create_all(connection, tables=_SINCE_1)
     connection.execute(SCHEMA.update().values(version=STORE_VERSION))
 
 

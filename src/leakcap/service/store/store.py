@@ -12,6 +12,7 @@ from leakcap.ledger.chain import START
 from leakcap.service.store.acts import ActLog, VerifiedActs, append_act
 from leakcap.service.store.attempts import AttemptCounter
 from leakcap.service.store.certificates import CertificateBook
+from leakcap.service.store.confirmations import ConfirmationBook
 from leakcap.service.store.database import StoreDatabase, database_at
 from leakcap.service.store.decisions import DecisionBook
 from leakcap.service.store.grants import GrantBook
@@ -46,6 +47,7 @@ class Store:
         self.jobs = JobQueue(database, clock)
         self.decisions = DecisionBook(database, clock)
         self.pauses = PauseBook(database, clock)
+        self.confirmations = ConfirmationBook(database, clock)
         self.attempts = AttemptCounter(database, clock)
         self.acts = ActLog(database)
         self.served = ServedBook(database, clock)

@@ -12,10 +12,21 @@ import re
 
 from leakcap.errors import require
 
-__all__ = ["LOCAL", "local_subject", "provider_of", "provider_subject", "require_alias", "require_subject"]
+__all__ = [
+    "LOCAL",
+    "SHELL",
+    "local_subject",
+    "provider_of",
+    "provider_subject",
+    "require_alias",
+    "require_subject",
+]
 
 LOCAL = "local"
 """The provider of accounts with a password."""
+
+SHELL = "shell"
+"""What stands before the name of whoever acts at the machine's terminal: no provider, and no person."""
 
 _ALIAS = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _NAME = re.compile(r"[a-z][a-z0-9._-]{0,63}")
@@ -29,8 +40,8 @@ def require_alias(alias: str) -> None:
     Traceback (most recent call last):
     leakcap.errors.InvalidParameter: `alias` of `OidcProvider` must be lower-case letters, digits and ...
     """
-    good = isinstance(alias, str) and _ALIAS.fullmatch(alias) is not None and alias != LOCAL
-    rule = "be lower-case letters, digits and hyphens, begin with a letter, and not be `local`"
+    good = isinstance(alias, str) and _ALIAS.fullmatch(alias) is not None and alias not in (LOCAL, SHELL)
+    rule = "be lower-case letters, digits and hyphens, begin with a letter, and not be `local` or `shell`"
     require(good, "alias", "OidcProvider", rule, _cut(alias))
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from leakcap.service.api.bodies import AmendmentBody
 from leakcap.service.api.curator import Curator
+from leakcap.service.api.verbs.people import ask_for_word
 from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
+from leakcap.service.store.confirmed import AMEND, RESUME
 
 __all__ = [
     "amend_policy",
@@ -28,18 +30,27 @@ def pause_dataset(curator: Curator, principal: Principal, dataset: str, reason: 
     curator.store.pauses.pause(dataset, by=principal.subject, reason=reason)
 
 
-def resume_dataset(curator: Curator, principal: Principal, dataset: str) -> None:
-    """Questions are answered again."""
+def resume_dataset(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any] | None:
+    """Questions are answered again; where the curator asks for a second administrator, the request for it."""
     curator.allow(principal, Action.RESUME, dataset)
+    if curator.configuration.second_administrator and curator.store.pauses.of(dataset) is not None:
+        return ask_for_word(curator, principal, RESUME, dataset=dataset)
     curator.store.pauses.resume(dataset, by=principal.subject)
+    return None
 
 
 def amend_policy(
     curator: Curator, principal: Principal, dataset: str, given: AmendmentBody
 ) -> dict[str, Any]:
-    """Another policy governs from here on; all that was spent counts against its caps."""
+    """Another policy governs from here on; all that was spent counts against its caps. Where the curator asks
+    for a second administrator, the request for it, once a preview has found nothing to refuse."""
     curator.allow(principal, Action.AMEND, dataset)
-    return dict(curator.ask("amend", principal, dataset, given.model_dump()))
+    if given.preview or not curator.configuration.second_administrator:
+        return dict(curator.ask("amend", principal, dataset, given.model_dump()))
+    before = curator.ask("describe", principal, dataset)["fingerprint"]
+    curator.ask("amend", principal, dataset, {**given.model_dump(), "preview": True})
+    body = {"policy": given.policy, "reason": given.reason, "before": before}
+    return ask_for_word(curator, principal, AMEND, dataset=dataset, body=body)
 
 
 def see_ledger(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from leakcap.service.api.bodies import GrantBody, NewPersonBody
 from leakcap.service.api.curator import Curator
-from leakcap.service.api.told import told_of_grant, told_of_person
+from leakcap.service.api.told import told_of_grant, told_of_person, told_of_request
 from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
+from leakcap.service.store.confirmed import ONE_TIME_PASSWORD, ROLE
 from leakcap.service.store.errors import Forbidden
 from leakcap.service.store.passwords import drawn_password
 from leakcap.service.store.roles import EVERYWHERE, Role
 
 __all__ = [
     "add_person",
+    "ask_for_word",
     "give_password",
     "give_role",
     "list_administrators",
@@ -51,8 +54,12 @@ def give_password(curator: Curator, principal: Principal, subject: str) -> dict[
     if subject == principal.subject:
         raise Forbidden("Nobody gives a one-time password to themselves. Change your own with the old one.")
     password = drawn_password()
+    if curator.configuration.second_administrator:
+        hashed = curator.store.passwords.hashed(subject, password)
+        waits = ask_for_word(curator, principal, ONE_TIME_PASSWORD, subject=subject, body={"hash": hashed})
+        return {"subject": subject, "password": password, "until": None, "request": waits}
     until = curator.store.passwords.give_one_time(subject, password, by=principal.subject)
-    return {"subject": subject, "password": password, "until": until.isoformat()}
+    return {"subject": subject, "password": password, "until": until.isoformat(), "request": None}
 
 
 def remove_person(curator: Curator, principal: Principal, subject: str) -> None:
@@ -86,16 +93,36 @@ def list_administrators(curator: Curator, principal: Principal) -> list[dict[str
 
 
 def give_role(curator: Curator, principal: Principal, given: GrantBody) -> dict[str, Any]:
-    """Give somebody a role."""
+    """Give somebody a role; where the curator asks for a second administrator, the request for it."""
     _require_may(curator, principal, Action.GIVE_ROLE, given)
-    by = principal.subject
-    return told_of_grant(curator.store.grants.give(given.subject, Role(given.role), given.dataset, by=by))
+    by, grants = principal.subject, curator.store.grants
+    if not curator.configuration.second_administrator:
+        return told_of_grant(grants.give(given.subject, Role(given.role), given.dataset, by=by))
+    held = grants.require_may_wait(given.subject, given.role, given.dataset, by=by)
+    if held is not None:
+        return told_of_grant(held)
+    body = {"role": given.role}
+    return ask_for_word(curator, principal, ROLE, subject=given.subject, dataset=given.dataset, body=body)
 
 
 def take_role(curator: Curator, principal: Principal, given: GrantBody) -> None:
     """Take a role away."""
     _require_may(curator, principal, Action.TAKE_ROLE, given)
     curator.store.grants.take(given.subject, Role(given.role), given.dataset, by=principal.subject)
+
+
+def ask_for_word(
+    curator: Curator,
+    principal: Principal,
+    act: str,
+    *,
+    subject: str = "",
+    dataset: str = "",
+    body: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A request that waits for another administrator; what it is about was allowed to who asks."""
+    book = curator.store.confirmations
+    return told_of_request(book.ask(act, by=principal.subject, subject=subject, dataset=dataset, body=body))
 
 
 def _require_may(curator: Curator, principal: Principal, action: Action, given: GrantBody) -> None:
