@@ -75,12 +75,12 @@ def used(curator: Curator) -> dict[str, str]:
     store, ada = curator.store, visitor(curator, "ada")
     asked(ada, name="how many")
     asked(ada, statistic="mean", column="age", by="ward", epsilon="0.3")
-    done = asked(ada, by="ward", epsilon="0.75").removeprefix("/jobs/")
+    done = asked(ada, by="ward", epsilon="4.5").removeprefix("/jobs/")
     for name in ("pia", "pol"):
         store.decisions.decide(done, f"local:{name}", "approve", "nobody is harmed by it")
     going = iter([True, False])
     work(store, curator.engine, curator.configuration, going=lambda: next(going))
-    waiting = asked(ada, where="age > 60", by="ward", epsilon="2").removeprefix("/jobs/")
+    waiting = asked(ada, where="age > 60", by="ward", epsilon="5").removeprefix("/jobs/")
     store.decisions.decide(waiting, "local:pol", "approve", HOSTILE)
     ada.send("/tokens", {"form": ada.token(), "label": HOSTILE, "days": "30", "scope": "ask"})
     store.people.add("uni:" + "8f14e45f-" * 12 + "x", by="local:root", display="A very long name of somebody")
@@ -108,7 +108,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str], Curator]]:
-    more = 'title = "Patients <of> the ward & more"\napproval = { above_epsilon = 0.7, approvers = 2 }\n'
+    more = 'title = "Patients <of> the ward & more"\napproval = { above_epsilon = 4.0, approvers = 2 }\n'
     more += (
         '[identity.uni]\nissuer = "https://id.example"\naudience = "curator"\nclient_id = "terminal"\n'
         'console_client_id = "console"\ntitle = "The university"\n'

@@ -19,6 +19,7 @@ Open = Callable[[str], Store]
 UNDONE = (
     "ALTER TABLE curator_people DROP COLUMN one_time",
     "DROP TABLE curator_pending",
+    "DROP TABLE curator_unapproved",
     "DROP TABLE curator_confirmations",
     "UPDATE curator_schema SET version = 1",
 )

@@ -4,6 +4,7 @@
     Group                          the most that several analysts may be told together
     Ledger                         open or read it; check, reserve, mark_released; balances, entries, verify
     answer_once, Paid              the one way to pay: recall, or commit, compute and record
+    unpaid_places                  what it would pay for just now
     answer_steps, PaidSteps        the same for a stream: one charge, and each of its steps once
     Request, RecordedRequest       what is asked under a key, and is paid for once however often it is asked
     Proposed, Planned, Amendment   another policy for the same accounts: asked for, previewed, made
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from leakcap.ledger.limits import Balance
     from leakcap.ledger.odometer import OdometerReading
     from leakcap.ledger.outside import as_dp_event, outside_event, profile_event, trade_off_event
-    from leakcap.ledger.paying import Paid, answer_once
+    from leakcap.ledger.paying import Paid, answer_once, unpaid_places
     from leakcap.ledger.paying_steps import PaidSteps, answer_steps
     from leakcap.ledger.requests import RecordedRequest, Request
     from leakcap.ledger.slots import Slot, SlotPlan, SlotUse
@@ -118,6 +119,7 @@ __all__ = [
     "read_spends",
     "restore",
     "trade_off_event",
+    "unpaid_places",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -136,7 +138,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.ledger.limits": ("Balance",),
         "leakcap.ledger.odometer": ("OdometerReading",),
         "leakcap.ledger.outside": ("as_dp_event", "outside_event", "profile_event", "trade_off_event"),
-        "leakcap.ledger.paying": ("Paid", "answer_once"),
+        "leakcap.ledger.paying": ("Paid", "answer_once", "unpaid_places"),
         "leakcap.ledger.paying_steps": ("PaidSteps", "answer_steps"),
         "leakcap.ledger.requests": ("RecordedRequest", "Request"),
         "leakcap.ledger.slots": ("Slot", "SlotPlan", "SlotUse"),

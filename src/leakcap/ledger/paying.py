@@ -17,7 +17,7 @@ from leakcap.ledger.values import Charge, Entry
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger
 
-__all__ = ["Paid", "answer_once"]
+__all__ = ["Paid", "answer_once", "unpaid_places"]
 
 T = TypeVar("T")
 Compute: TypeAlias = Callable[[Sequence[Entry]], Sequence[tuple[T, Any]]]
@@ -95,6 +95,35 @@ def answer_once(
         [paid[i] if i in paid else Paid(known[i], None) for i in range(len(charges))],
         analyst,
     )
+
+
+def unpaid_places(
+    ledger: Ledger,
+    charges: Sequence[Charge],
+    *,
+    data: str = "",
+    fresh: bool = False,
+    request: Request | None = None,
+) -> list[int]:
+    """The places of the charges that `answer_once` would pay for just now. Spends nothing; raises as that
+    does but for `BudgetExceeded`.
+
+    >>> from leakcap.ledger import Caps, Charge, Ledger, Spend
+    >>> with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=Caps(1.0)) as ledger:
+    ...     unpaid_places(ledger, [Charge("sick", "count", Spend(epsilon=0.5))] * 2)
+    [0]
+    """
+    recalls: list[Answer | None] = [None] * len(charges)
+    remembered = bool(data) and not fresh
+    if request is not None:
+        before, known = ledger.asked_before(Asked(request, tuple(charges)), data=data, recall=remembered)
+        if before is not None:
+            return []
+        recalls = known if remembered else recalls
+    elif remembered:
+        recalls = ledger.recall(charges, data=data)
+    first = list(range(len(charges))) if fresh else _first_alike(charges)
+    return [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
 
 
 def _repeated(ledger: Ledger, charges: Sequence[Charge], paid: list[Paid[T]], analyst: str) -> list[Paid[T]]:

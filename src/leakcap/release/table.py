@@ -16,7 +16,18 @@ from leakcap.errors import (
     InvalidQuery,
     require,
 )
-from leakcap.ledger import Balance, Charge, DataVersion, Edition, Entry, Ledger, Paid, Request, answer_once
+from leakcap.ledger import (
+    Balance,
+    Charge,
+    DataVersion,
+    Edition,
+    Entry,
+    Ledger,
+    Paid,
+    Request,
+    answer_once,
+    unpaid_places,
+)
 from leakcap.ledger.chain import require_text
 from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS
 from leakcap.numeric import short_down
@@ -326,6 +337,17 @@ class PrivateTable(Asking):
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
         found, paid = self._released(queries, (), fresh, request)
         return [(one, each.answer.entry) for one, each in zip(found, paid, strict=True)]
+
+    def unpaid(
+        self, queries: Sequence[Query], *, fresh: bool = False, request: Request | None = None
+    ) -> list[Price]:
+        """The prices of those queries that `release` would pay for just now: of none whose answer is known.
+        Spends nothing; raises as `release` does but for `BudgetExceeded`."""
+        plans = self._fitting(queries)
+        prices = [price_of(plan) for plan in plans]
+        charges = [self._charge(plan, price) for plan, price in zip(plans, prices, strict=True)]
+        places = unpaid_places(self.ledger, charges, data=self.state(), fresh=fresh, request=request)
+        return [prices[place] for place in places]
 
     def release_with(
         self,

@@ -39,13 +39,22 @@ LOCAL = "local"
 class ApprovalRule(Strict):
     """Which questions wait for somebody's approval.
 
-    Those that cost more than `above_epsilon` or `above_rho`; all of them where neither is given. `approvers`
-    is how many different people have to approve, none of them the one who asked.
+    Those with which somebody, or a group of the policy that they are in, would have asked for more than
+    `above_epsilon` or `above_rho` without approval within `days`; all of them where neither is given. What is
+    known costs nothing and counts nothing. `approvers` is how many different people have to approve, none of
+    them the one who asked.
     """
 
     above_epsilon: float | None = Field(default=None, ge=0.0)
     above_rho: float | None = Field(default=None, ge=0.0)
+    days: int = Field(default=30, ge=1, le=3660)
     approvers: int = Field(default=1, ge=1, le=10)
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The thresholds by currency; empty where every question waits."""
+        both = {"epsilon": self.above_epsilon, "rho": self.above_rho}
+        return {name: limit for name, limit in both.items() if limit is not None}
 
 
 class DataSource(Strict):

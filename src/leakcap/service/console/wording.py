@@ -46,8 +46,10 @@ def question_words(body: object) -> str:
 def approval_words(rule: ApprovalRule | None) -> str:
     """Which questions wait for somebody; empty where none do.
 
-    >>> approval_words(ApprovalRule(above_epsilon=0.5, approvers=2))
-    'A question that costs more than ε = 0.5 waits until 2 different people have approved of it.'
+    >>> approval_words(ApprovalRule(above_epsilon=0.5, approvers=2)).partition(", where")[0]
+    'A question waits until 2 different people have approved of it'
+    >>> approval_words(ApprovalRule())
+    'Every question waits until somebody has approved of it.'
     """
     if rule is None:
         return ""
@@ -56,9 +58,14 @@ def approval_words(rule: ApprovalRule | None) -> str:
         for sign, limit in (("ε", rule.above_epsilon), ("ρ", rule.above_rho))
         if limit is not None
     ]
-    which = f"A question that costs more than {' or '.join(limits)}" if limits else "Every question"
     people = "somebody has" if rule.approvers == 1 else f"{rule.approvers} different people have"
-    return f"{which} waits until {people} approved of it."
+    if not limits:
+        return f"Every question waits until {people} approved of it."
+    days = "a day" if rule.days == 1 else f"{rule.days} days"
+    return (
+        f"A question waits until {people} approved of it, where with it you, or a group that you are in, "
+        f"would have asked for more than {' or '.join(limits)} without approval within {days}."
+    )
 
 
 def accounts(budget: Mapping[str, Any]) -> list[dict[str, Any]]:

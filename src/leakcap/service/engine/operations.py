@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from fractions import Fraction
+from math import inf, isfinite, nextafter
 from typing import Any, TypeAlias, TypeVar
 
 from leakcap.errors import InvalidQuery
@@ -85,6 +87,25 @@ def previews(call: EngineCall) -> dict[str, Any]:
         found = preview(queries, policy=policy) if statement is None else statement.previews(policy)
         record = PreviewRecord.of(policy, found).to_dict()
         return {**record, "policy": public_policy(policy, call.analyst)}
+
+    return call.asked(ask)
+
+
+def unpaid_prices(call: EngineCall) -> dict[str, Any]:
+    """What questions would cost just now, in ε and in ρ (None without a bound), nothing for what is known;
+    and the members of each group of the policy that the asker is in, which is for the web worker alone."""
+
+    def ask(table: PrivateTable) -> dict[str, Any]:
+        queries, _ = _asked(call, table)
+        fresh = call.body.get("fresh", False) is True
+        release = replace(call, operation="release")  # under whose name the ledger knows the request
+        prices = table.unpaid(queries, fresh=fresh, request=release.paid_once)
+        groups: Mapping[str, Any] = getattr(table.policy.caps, "groups", {}) or {}
+        return {
+            "epsilon": _added([one.epsilon for one in prices]),
+            "rho": _added([one.rho for one in prices]),
+            "groups": [sorted(one.members) for one in groups.values() if call.analyst in one.members],
+        }
 
     return call.asked(ask)
 
@@ -226,6 +247,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "preview": previews,
     "release": answered,
     "statement": statement,
+    "unpaid": unpaid_prices,
     "verify": verify,
 }
 
@@ -247,6 +269,15 @@ def _asked(call: EngineCall, table: PrivateTable) -> tuple[list[Query], SelectSt
     if not all(isinstance(one, Mapping) for one in listed):
         raise InvalidQuery("Each of `queries` must be an object with the fields of a query.")
     return [query_from(one) for one in listed], None
+
+
+def _added(amounts: Sequence[float]) -> float | None:
+    """Their sum as they are written, rounded up: 0.1 and 0.2 are 0.3."""
+    if not all(map(isfinite, amounts)):
+        return None
+    exact = sum((Fraction(repr(one)) for one in amounts), Fraction(0))
+    near = float(exact)
+    return near if Fraction(repr(near)) >= exact else nextafter(near, inf)
 
 
 def _groups_of(policy: Policy, analyst: str) -> set[str]:

@@ -194,6 +194,13 @@ class JobQueue:
             raise NotFound("There is no such job.")
         return job_of(row)
 
+    def of_key(self, subject: str, key: str) -> Job | None:
+        """The job of this subject and idempotency key; None where there is none."""
+        with self._database.reading() as connection:
+            same = (JOBS.c.subject == subject) & (JOBS.c.key == key)
+            row = connection.execute(select(JOBS).where(same)).one_or_none()
+        return None if row is None else job_of(row)
+
     def list(
         self,
         *,

@@ -37,7 +37,7 @@ __all__ = [
     "PEOPLE",
     "STORE_VERSION",
     "TOKENS",
-    "is_before",
+    "UNAPPROVED",
     "make_tables",
     "require_store_version",
     "upgrade_tables",
@@ -172,6 +172,20 @@ CONFIRMATIONS = Table(
     "curator_confirmations", METADATA, _text("pending", key=True), _text("subject", key=True), _text("time")
 )
 
+# What was asked without approval, by attempt; amounts as they are written.
+UNAPPROVED = Table(
+    "curator_unapproved",
+    METADATA,
+    _text("id", key=True),
+    _text("request"),
+    _text("subject"),
+    _text("dataset"),
+    _text("time"),
+    _text("epsilon", null=True),
+    _text("rho", null=True),
+)
+Index("curator_unapproved_time", UNAPPROVED.c.dataset, UNAPPROVED.c.time)
+
 ATTEMPTS = Table(
     "curator_attempts",
     METADATA,
@@ -208,7 +222,7 @@ HEAD = Table(
 )
 
 
-_SINCE_1 = [PENDING, CONFIRMATIONS]
+_SINCE_1 = [PENDING, CONFIRMATIONS, UNAPPROVED]
 
 
 def make_tables(connection: Connection, start: str, label: str) -> None:

@@ -22,6 +22,7 @@ from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
 from leakcap.service.store.schema import TOKENS, make_tables, require_store_version, upgrade_tables
 from leakcap.service.store.served import ServedBook
+from leakcap.service.store.thresholds import ThresholdBook
 from leakcap.service.store.times import Clock, stored_time, utc_now
 from leakcap.service.store.tokens import TokenBook
 
@@ -48,6 +49,7 @@ class Store:
         self.decisions = DecisionBook(database, clock)
         self.pauses = PauseBook(database, clock)
         self.confirmations = ConfirmationBook(database, clock)
+        self.thresholds = ThresholdBook(database, clock)
         self.attempts = AttemptCounter(database, clock)
         self.acts = ActLog(database)
         self.served = ServedBook(database, clock)

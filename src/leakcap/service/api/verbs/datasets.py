@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
+from leakcap.errors import LeakcapError
 from leakcap.service.api.bodies import AskBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.authorization import Action, datasets_of, roles_on
@@ -97,30 +102,51 @@ def release_answers(
     remembers."""
     curator.allow(principal, Action.RELEASE, dataset)
     curator.require_open(dataset)
-    needed = _approvals(curator, principal, dataset, asked)
-    if needed or later or curator.configuration.data[dataset].answers == "as jobs":
-        # What is approved of is the question under this policy: under another it may cost and tell more.
-        policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
-        job, _ = curator.store.jobs.create(
-            principal.subject, dataset, "release", {**asked.content, **policy}, key=key, needed=needed
-        )
-        return job
     number = request_number(principal.subject, dataset, key)
-    body = {**asked.content, "minimal": minimal}
-    return dict(curator.ask("release", principal, dataset, body, request=number))
+    with _below_threshold(curator, principal, dataset, asked, key) as needed:
+        if needed or later or curator.configuration.data[dataset].answers == "as jobs":
+            # What is approved of is the question under this policy: under another it may cost and tell more.
+            policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
+            job, _ = curator.store.jobs.create(
+                principal.subject, dataset, "release", {**asked.content, **policy}, key=key, needed=needed
+            )
+            return job
+        body = {**asked.content, "minimal": minimal}
+        return dict(curator.ask("release", principal, dataset, body, request=number))
 
 
-def _approvals(curator: Curator, principal: Principal, dataset: str, asked: AskBody) -> int:
-    """How many people have to approve of this question, by its price."""
-    approval = curator.configuration.data[dataset].approval
+@contextmanager
+def _below_threshold(
+    curator: Curator, principal: Principal, dataset: str, asked: AskBody, key: str
+) -> Iterator[int]:
+    """How many people have to approve of this question; where none has to, its price is counted first, and
+    given back where it was refused with nothing spent. Whatever else fails leaves it counted."""
+    approval, store = curator.configuration.data[dataset].approval, curator.store
     if approval is None:
-        return 0
-    if approval.above_epsilon is None and approval.above_rho is None:
-        return approval.approvers
-    priced = curator.ask("preview", principal, dataset, asked.content)
-    prices = [one["price"] for one in priced["statistics"]]
-    for name, most in (("epsilon", approval.above_epsilon), ("rho", approval.above_rho)):
-        amounts = [one.get(name) for one in prices]
-        if most is not None and (None in amounts or sum(amounts) > most):
-            return approval.approvers
-    return 0
+        yield 0
+        return
+    waits = store.jobs.of_key(principal.subject, key)
+    if not approval.limits or (waits is not None and waits.needed):
+        # A job that has to be approved is not let off because time went by.
+        yield approval.approvers if waits is None else waits.needed
+        return
+    number = request_number(principal.subject, dataset, key)
+    told = curator.ask("unpaid", principal, dataset, asked.content, request=number)
+    if told["epsilon"] == 0.0:
+        yield 0
+        return
+    place = store.thresholds.hold(
+        number,
+        principal.subject,
+        dataset,
+        prices={name: math.inf if told[name] is None else told[name] for name in ("epsilon", "rho")},
+        limits=approval.limits,
+        groups=told["groups"],
+        within=timedelta(days=approval.days),
+    )
+    try:
+        yield approval.approvers if place is None else 0
+    except LeakcapError as error:
+        if place is not None and not error.committed:
+            store.thresholds.give_back(place)
+        raise

@@ -1,0 +1,256 @@
+"""A question that is cut into many: what was asked without approval counts together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leakcap.service.api.app import create_curator
+from leakcap.service.api.curator import Curator
+from leakcap.service.engine.calling import EngineClient, EngineFailed
+from leakcap.service.store import Store
+from service.conftest import Hands
+from service.straight import Said, request
+from service.visiting import staffed
+from warmed import Warmed
+
+RULE = "approval = { above_epsilon = 0.5, approvers = 1 }\n"
+GROUP = '[caps.groups.pair]\nmembers = ["local:ada", "local:ben"]\nepsilon = 9.0\n'
+DAYS = timedelta(days=30)
+
+
+def staffed_with(folder: Path, **options: Any) -> Curator:
+    found = staffed(folder, **options)
+    if not found.store.grants.of("local:ben"):
+        found.store.people.add("local:ben", by="test")
+    found.store.grants.give("local:ben", "analyst", "ward", by="test")
+    return found
+
+
+@pytest.fixture
+def curator(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Curator]:
+    found = staffed_with(tmp_path, **{"more": RULE, **getattr(request, "param", {})})
+    yield found
+    found.store.close()
+
+
+_LAST: list[tuple[Curator, Any]] = []
+
+
+def app_of(curator: Curator) -> Any:
+    """One application for all questions: to make its routes takes a tenth of a second."""
+    if not _LAST or _LAST[0][0] is not curator:
+        _LAST[:] = [(curator, create_curator(curator))]
+    return _LAST[0][1]
+
+
+def asks(curator: Curator, name: str, key: str, *more: str, **fields: Any) -> Said:
+    """What is said to somebody's question of 0.1, or of what `fields` say."""
+    token = curator.store.tokens.issue(f"local:{name}", lifetime=timedelta(hours=1)).secret
+    queries = [
+        {"name": one, "statistic": "count", "where": f"age > {one[1:]}", "epsilon": 0.1, **fields}
+        for one in (key, *more)
+    ]
+    headers = {"authorization": f"Bearer {token}", "idempotency-key": key}
+    body = {"queries": queries}
+    return asyncio.run(request(app_of(curator), "POST", "/v1/datasets/ward/releases", headers, body))
+
+
+def test_five_of_a_tenth_pass_and_the_sixth_waits(curator: Curator) -> None:
+    assert [asks(curator, "ada", f"q{n}").status for n in range(6)] == [200] * 5 + [202]
+    # Another analyst has a threshold of their own, and whoever asks at once asks as much.
+    assert asks(curator, "ben", "q10", "q11", "q12", "q13", "q14", "q15").status == 202
+    assert asks(curator, "ben", "q20", "q21", "q22", "q23", "q24").status == 200
+
+
+def test_a_planted_check_of_each_question_alone_lets_all_pass(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leakcap.service.store.thresholds._amounts", lambda *_: [])
+    assert [asks(curator, "ada", f"q{n}").status for n in range(7)] == [200] * 7
+
+
+def test_what_is_known_costs_nothing_and_counts_nothing(curator: Curator) -> None:
+    assert asks(curator, "ada", "q1").status == 200
+    for again in range(8):
+        said = asks(curator, "ada", f"q1{again}", where="age > 1")  # under another key and name
+        assert said.status == 200, said.told
+        assert said.told["answers"][0]["repeated"] is True
+    assert asks(curator, "ada", "q1").told["answers"][0]["repeated"] is True  # the same request
+    assert [asks(curator, "ada", f"q{n}").status for n in range(2, 7)] == [200] * 4 + [202]
+    assert asks(curator, "ada", "q1").status == 200  # what is known passes also then
+
+
+def test_new_noise_for_what_is_known_counts(curator: Curator) -> None:
+    token = curator.store.tokens.issue("local:ada", lifetime=timedelta(hours=1)).secret
+    query = {"name": "n", "statistic": "count", "epsilon": 0.1}
+    app, told = create_curator(curator), []
+    for n in range(7):
+        headers = {"authorization": f"Bearer {token}", "idempotency-key": f"k{n}"}
+        body = {"queries": [query], "fresh": True}
+        said = asyncio.run(request(app, "POST", "/v1/datasets/ward/releases", headers, body))
+        told.append(said.status)
+    assert told == [200] * 5 + [202] * 2
+
+
+@pytest.mark.parametrize("curator", [{"policy": GROUP}], indirect=True)
+def test_a_group_has_one_threshold_together(curator: Curator) -> None:
+    told = [asks(curator, name, f"q{n}").status for n, name in enumerate(["ada", "ben"] * 3)]
+    assert told == [200] * 5 + [202]
+
+
+@pytest.mark.parametrize(
+    "curator", [{"more": "approval = { above_rho = 0.01, approvers = 1 }\n"}], indirect=True
+)
+def test_a_threshold_in_rho(curator: Curator) -> None:
+    """A pure ε of 0.1 has ρ = tanh(0.05)·0.1/…: below ε²/2 = 0.005, so that at least two and not ten pass."""
+    told = [asks(curator, "ada", f"q{n}").status for n in range(10)]
+    passed = told.count(200)
+    query = {"name": "n", "statistic": "count", "where": "age > 80", "epsilon": 0.1}
+    rho = curator.engine.call("unpaid", "ward", "local:ada", {"queries": [query]})["rho"]
+    assert 0.0 < rho <= 0.005
+    assert passed * rho <= 0.01 < (passed + 1) * rho
+    assert told == [200] * passed + [202] * (10 - passed)
+
+
+def test_the_days_pass_and_a_job_that_waits_still_waits(tmp_path: Path, clock: Hands) -> None:
+    found = staffed_with(tmp_path, more=RULE)
+    clock.now = datetime.now(UTC)
+    for part in ("thresholds", "jobs", "tokens"):
+        getattr(found.store, part)._clock = clock
+    found.store.clock = clock
+    assert [asks(found, "ada", f"q{n}").status for n in range(6)] == [200] * 5 + [202]
+    clock.pass_(days=31)
+    assert asks(found, "ada", "q5").status == 202  # the same request is the same job
+    assert [asks(found, "ada", f"q{n}").status for n in range(10, 16)] == [200] * 5 + [202]
+    found.store.close()
+
+
+def test_what_is_refused_with_nothing_spent_is_given_back(tmp_path: Path) -> None:
+    """The cap is 0.35: the fourth of 0.1 is refused, which takes nothing of the threshold."""
+    found = staffed_with(tmp_path, more=RULE, epsilon=0.35)
+    assert [asks(found, "ada", f"q{n}").status for n in range(6)] == [200] * 3 + [409] * 3
+    assert len(counted(found.store)) == 3
+    assert asks(found, "ada", "q9", statistic="nonsense").status == 422
+    assert len(counted(found.store)) == 3
+    found.store.close()
+
+
+def test_what_was_lost_on_the_way_stays_counted(curator: Curator) -> None:
+    """The engine answers, and the answer is lost: it may be spent."""
+
+    class Losing(EngineClient):
+        def call(self, operation: str, *given: Any, **more: Any) -> Any:
+            told = curator.engine.call(operation, *given, **more)
+            if operation == "release":
+                raise EngineFailed("time")
+            return told
+
+    losing = replace(curator, engine=Losing("", seconds=1.0))
+    assert [asks(losing, "ada", f"q{n}").status for n in range(6)] == [504] * 5 + [202]
+    # Under the same keys the answers are there, and nothing more is counted.
+    assert [asks(curator, "ada", f"q{n}").status for n in range(5)] == [200] * 5
+    assert len(counted(curator.store)) == 5
+
+
+def counted(store: Store) -> list[Any]:
+    from leakcap.service.store.schema import UNAPPROVED
+
+    with store._database.reading() as connection:
+        return list(connection.execute(UNAPPROVED.select()))
+
+
+def hold(store: Store, number: str, price: float, **more: Any) -> str | None:
+    told: dict[str, Any] = {"prices": {"epsilon": price, "rho": price}, "limits": {"epsilon": 0.5}, **more}
+    return store.thresholds.hold(number, "local:ada", "ward", within=DAYS, **told)
+
+
+def test_several_attempts_at_one_request_count_as_the_dearest(store: Store) -> None:
+    """A cheap question under a key opens nothing for a dear one, and whoever fails gives back their own."""
+    first = hold(store, "r", 0.1)
+    second = hold(store, "r", 0.3)
+    assert first is not None
+    assert second is not None
+    assert hold(store, "r", 0.6) is None
+    assert hold(store, "s", 0.3) is None
+    store.thresholds.give_back(first)
+    assert hold(store, "s", 0.3) is None  # the dearer attempt may yet be paid
+    store.thresholds.give_back(second)
+    assert hold(store, "s", 0.5) is not None
+
+
+def test_what_has_no_bound_never_passes(store: Store) -> None:
+    assert hold(store, "r", float("inf")) is None
+    assert hold(store, "s", 0.5) is not None
+
+
+def test_other_data_sets_and_other_people_count_apart(store: Store) -> None:
+    assert hold(store, "r", 0.5)
+    told: dict[str, Any] = {"prices": {"epsilon": 0.5}, "limits": {"epsilon": 0.5}, "within": DAYS}
+    assert store.thresholds.hold("a", "local:ada", "stays", **told)
+    assert store.thresholds.hold("b", "local:ben", "ward", **told)
+    assert store.thresholds.hold("c", "local:cy", "ward", **told, groups=[["local:ada", "local:cy"]]) is None
+
+
+HEAD = """
+import json, sys
+from datetime import timedelta
+from leakcap.service.store import Store
+from service.conftest import QUICK
+store, me = Store.open(sys.argv[1], hasher=QUICK), sys.argv[2]
+store.people.list()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+HOLDING = """
+told = store.thresholds.hold(
+    me, "local:ada", "ward",
+    prices={"epsilon": 0.1, "rho": 1.0}, limits={"epsilon": 0.7}, within=timedelta(days=1),
+)
+print(json.dumps(told is not None), flush=True)
+"""
+UNLOCKED = """
+from sqlalchemy import Select
+Select.with_for_update = lambda self, **_: self
+"""
+RACERS = 32
+
+
+@pytest.fixture
+def race(url: str) -> Iterator[Callable[[str], int]]:
+    """How many of 32 processes at the same moment were let pass."""
+    processes: list[Warmed] = []
+
+    def run(code: str) -> int:
+        ours = [Warmed(HEAD + code, url, str(n)) for n in range(RACERS)]
+        processes.extend(ours)
+        for one in ours:
+            assert one.stdout.readline() == "ready\n", one.error()
+        for one in ours:
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        told = [one.communicate(120) for one in ours]
+        assert [error for _, error in told] == [""] * RACERS
+        return sum(json.loads(out) for out, _ in told)
+
+    yield run
+    for one in processes:
+        one.close()
+
+
+def test_of_32_processes_exactly_seven_pass(race: Callable[[str], int], store: Store) -> None:
+    assert race(HOLDING) == 7
+    assert len(counted(store)) == 7
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_a_planted_count_without_a_lock_is_seen(race: Callable[[str], int], store: Store) -> None:
+    """On PostgreSQL, where a lock is asked for; SQLite has one writer at a time."""
+    assert race(UNLOCKED + HOLDING) > 7
