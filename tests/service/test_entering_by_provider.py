@@ -199,6 +199,92 @@ def test_a_code_of_another_browser_signs_nobody_in(curator: Curator, providers: 
     refused(back(victim, {**mine, "code": told["code"]}), victim)
 
 
+class Later:
+    """The curator's clock, and the provider's, moved by hand."""
+
+    def __init__(self, curator: Curator, uni: Scripted) -> None:
+        self._begun, self._after = curator.store.clock(), timedelta(0)
+        object.__setattr__(curator.store, "clock", self)
+        curator.store.tokens._clock = uni.now = self
+
+    def __call__(self) -> datetime:
+        return self._begun + self._after
+
+    def pass_(self, **time: float) -> None:
+        self._after += timedelta(**time)
+
+
+def asked_again(browser: Browser, path: str) -> str:
+    """The provider's address, to which a page leads after an hour."""
+    answer = browser.get(path)
+    assert answer.status_code == 303, answer.text[:200]
+    assert answer.headers["location"] == f"/sign-in/uni?{urlencode({'to': path, 'again': 'yes'})}"
+    return str(browser.follow(answer).headers["location"])
+
+
+def test_the_provider_is_asked_again_after_an_hour_and_shows_nothing(
+    curator: Curator, providers: dict[str, Scripted]
+) -> None:
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    first = begun(browser)
+    assert "prompt" not in parse_qs(urlsplit(first).query)
+    back(browser, providers["uni"].sign_in(first, "8f14e45f"))
+    later.pass_(minutes=59)
+    assert browser.get("/tokens").status_code == 200
+    later.pass_(minutes=1)
+    scripted = {"sec-fetch-dest": "empty", "sec-fetch-mode": "cors"}
+    assert browser.get("/jobs", **scripted).status_code == 200  # a script that looks at a job goes on
+    address = asked_again(browser, "/tokens")
+    assert parse_qs(urlsplit(address).query)["prompt"] == ["none"]
+    answer = back(browser, providers["uni"].sign_in(address, "8f14e45f"))
+    assert 'content="0; url=/tokens"' in answer.text
+    for minutes in (0, 59):
+        later.pass_(minutes=minutes)
+        assert browser.get("/tokens").status_code == 200
+
+
+def test_whom_the_provider_let_go_sees_no_page_after_an_hour_and_has_no_session_after_two(
+    curator: Curator, providers: dict[str, Scripted]
+) -> None:
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
+    form, session = browser.token(), browser.web.cookies[COOKIE]
+    later.pass_(hours=1)
+    for path in ("/", "/datasets/ward/ask", "/answers"):
+        state = parse_qs(urlsplit(asked_again(browser, path)).query)["state"][0]
+        answer = back(browser, {"error": "login_required", "state": state})
+        assert answer.status_code == 401
+        assert "You are no longer signed in at your provider." in answer.text
+        assert f'href="/sign-in/uni?to={path}"' in answer.text
+        assert f"{COOKIE}=" not in answer.headers.get("set-cookie", "").replace(BEGUN, "")
+    later.pass_(minutes=59)
+    assert curator.store.tokens.find(session) is not None  # forms that were open go on until then
+    later.pass_(minutes=1)
+    assert curator.store.tokens.find(session) is None
+    assert browser.send("/tokens", {"form": form, "label": "kept", "days": "366"}).status_code == 401
+
+
+def test_a_planted_console_that_never_asks_again_is_seen(
+    curator: Curator, providers: dict[str, Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
+    monkeypatch.setattr("leakcap.service.console.visiting._ASKED_AGAIN", timedelta(hours=12))
+    later.pass_(minutes=90)
+    assert browser.get("/tokens").status_code == 200  # what the test above would find
+
+
+def test_nobody_else_is_sent_to_a_provider(curator: Curator, providers: dict[str, Scripted]) -> None:
+    browser, later = visitor(curator, "ada"), Later(curator, providers["uni"])
+    later.pass_(hours=11)
+    assert browser.get("/tokens").status_code == 200
+    # A provider that is asked again and answers otherwise than it may signs nobody in.
+    other = Browser(curator)
+    assert "again" not in begun(other)
+    for told in ({"error": "login_required"}, {"error": "login_required", "state": "x"}):
+        assert "Signing in did not succeed." in back(Browser(curator), told).text
+
+
 def test_no_other_site_begins_it(curator: Curator, providers: dict[str, Scripted]) -> None:
     browser = Browser(curator)
     headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
@@ -383,7 +469,7 @@ def test_a_session_ends_with_the_provider_and_with_the_person(
     other.web.cookies.update(dict(browser.web.cookies))
     assert other.get("/tokens").status_code == 303
     (session,) = curator.store.tokens.list("uni:8f14e45f", kind=SESSION)
-    assert session.expires - session.created == timedelta(hours=12)
+    assert session.expires - session.created == timedelta(hours=2)
     curator.store.people.remove("uni:8f14e45f", by="local:root")
     assert browser.get("/tokens").status_code == 303
 

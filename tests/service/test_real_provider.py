@@ -128,6 +128,14 @@ def test_from_the_console_to_the_provider_and_back(tmp_path: Path) -> None:
         assert page.url.path == "/sign-in/uni/callback", page.text[-1500:]
         assert 'content="0; url=/tokens"' in page.text
         assert "uni:8f14e45f" in browser.get(f"{home}/tokens").text
+        # Asked again, the provider shows nothing and says that it knows them, and nobody else.
+        again = browser.get(f"{home}/sign-in/uni?to=/tokens&again=yes")
+        assert again.url.path == "/sign-in/uni/callback", again.text[-1500:]
+        assert 'content="0; url=/tokens"' in again.text
+        with httpx.Client(follow_redirects=True, timeout=30) as stranger:
+            gone = stranger.get(f"{home}/sign-in/uni?to=/tokens&again=yes")
+            assert (gone.status_code, gone.url.path) == (401, "/sign-in/uni/callback")
+            assert "You are no longer signed in at your provider." in gone.text
         # The address alone opens nothing a second time, and nothing for anybody else.
         assert browser.get(page.url).status_code == 401
         assert httpx.get(page.url).status_code == 401

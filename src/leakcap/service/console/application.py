@@ -29,7 +29,7 @@ from leakcap.service.console import (
     tokens,
 )
 from leakcap.service.console.drawing import PageDrawing, own_static
-from leakcap.service.console.visiting import Console, console_of
+from leakcap.service.console.visiting import AskAgain, Console, console_of
 from leakcap.service.engine.calling import EngineFailed
 from leakcap.service.identity.principal import Unauthenticated
 from leakcap.wire import as_problem
@@ -80,6 +80,11 @@ def _faults(app: FastAPI) -> None:
             return RedirectResponse(f"/sign-in{to}", 303)
         detail = "Nobody is signed in here, or no longer. Nothing was done. Sign in, and send the form again."
         return _said(request, {"status": 401, "title": "Not signed in", "detail": detail})
+
+    @app.exception_handler(AskAgain)
+    def again(request: Request, error: AskAgain) -> Response:
+        asked = {"to": request.url.path, "again": "yes"}
+        return RedirectResponse(f"/sign-in/{error.alias}?{urlencode(asked)}", 303)
 
     @app.exception_handler(LeakcapError)
     def known(request: Request, error: LeakcapError) -> Response:

@@ -19,12 +19,16 @@ from leakcap.service.store.errors import Forbidden
 __all__ = ["routes"]
 
 routes = APIRouter()
+_NO_LONGER = "You are no longer signed in at your provider. Sign in again."
+# What a provider answers instead of showing a page (OpenID Connect Core 3.1.2.6).
+_GONE = ("login_required", "interaction_required", "consent_required", "account_selection_required")
 _FAILED = "Signing in did not succeed. Nobody was signed in. Begin again."
 
 
 @routes.get("/sign-in/{alias}")
 def depart_page(request: Request, alias: str) -> Response:
-    """To the provider's page; only from a page of the console's own, so that no other site begins it."""
+    """To the provider's page; only from a page of the console's own, so that no other site begins it. With
+    `again` the provider is asked whether it still knows whoever is signed in here, and shows nothing."""
     console = console_of(request)
     flow = verbs.code_flow(console.curator, alias)
     to = address_within(request.query_params.get("to", ""))
@@ -33,7 +37,7 @@ def depart_page(request: Request, alias: str) -> Response:
     since = int(console.curator.store.clock().timestamp())
     begun = BegunSignIn(secrets.token_urlsafe(32), alias, since, to)
     try:
-        answer = RedirectResponse(flow.address(begun), 303)
+        answer = RedirectResponse(flow.address(begun, silent="again" in request.query_params), 303)
     except FetchFailed:
         wrong = "The provider cannot be reached. Try again in a moment."
         return entrance(console, {"to": to, "wrong": wrong}, 503)
@@ -55,7 +59,9 @@ def arrive_page(request: Request, alias: str) -> Response:
         holder = curator.holder(request)
         issued = verbs.begin_session_by_code(curator, flow, answered, begun, holder=holder)
     except Unauthenticated:
-        answer = entrance(console, {"to": "", "wrong": _FAILED}, 401)
+        gone = dict(answered).get("error") in _GONE and begun is not None
+        to = address_within(begun.to) if gone and begun is not None else ""
+        answer = entrance(console, {"to": to, "wrong": _NO_LONGER if gone else _FAILED}, 401)
     except Forbidden as error:
         answer = entrance(console, {"to": "", "wrong": str(error)}, 403)
     else:

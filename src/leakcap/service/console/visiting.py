@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -20,11 +21,13 @@ from leakcap.service.console.session import form_token, session_of
 from leakcap.service.identity.authenticate import SessionCookie
 from leakcap.service.identity.principal import Principal
 from leakcap.service.store.errors import Forbidden
+from leakcap.service.store.subjects import LOCAL
 
-__all__ = ["Console", "Form", "Sent", "Visit", "Visitor", "console_of"]
+__all__ = ["AskAgain", "Console", "Form", "Sent", "Visit", "Visitor", "console_of"]
 
 
 _ENTRANCES = 30
+_ASKED_AGAIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -88,15 +91,34 @@ Form = Annotated[Fields, Depends(_fields)]
 """The fields of a form that anybody may send."""
 
 
-def _visitor(request: Request) -> Visitor:
+class AskAgain(Exception):
+    """Whoever looks at a page signed in at a provider some time ago, which has to say that it knows them."""
+
+    def __init__(self, alias: str) -> None:
+        super().__init__(alias)
+        self.alias = alias
+
+
+def _signed_in(request: Request) -> Visitor:
     console = console_of(request)
     session = session_of(request, console.curator.configuration)
     principal = console.curator.known(request, SessionCookie(session) if session else None)
     return Visitor(request, console, principal, session)
 
 
+def _visitor(request: Request) -> Visitor:
+    found = _signed_in(request)
+    principal = found.principal
+    # A script looks at a job: it cannot go to the provider and back, and the next page does.
+    page = request.headers.get("sec-fetch-dest", "document") == "document"
+    since = None if principal.provider == LOCAL or not page else principal.since
+    if since is not None and found.curator.store.clock() - since >= _ASKED_AGAIN:
+        raise AskAgain(principal.provider)
+    return found
+
+
 def _sender(request: Request, fields: Form) -> Visitor:
-    found = _visitor(request)
+    found = _signed_in(request)
     if not same_text(fields.get("form", ""), form_token(found.session)):
         raise Forbidden("This form is of another session. Nothing was done. Load its page again.")
     return Visitor(request, found.console, found.principal, found.session, fields)

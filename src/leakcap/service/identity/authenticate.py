@@ -44,6 +44,8 @@ __all__ = [
 _LOG = logging.getLogger("leakcap.service.identity")
 _LONGEST = 8192
 _SESSION = timedelta(hours=12)
+# Whoever the provider lets go is out by then; the console asks it again at half of this time.
+_PROVIDER_SESSION = timedelta(hours=2)
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def sign_in_by_code(
     except Refused as refused:
         _refuse(refused.kind)
     try:
-        return store.tokens.issue(subject, lifetime=_SESSION, kind=SESSION)
+        return store.tokens.issue(subject, lifetime=_PROVIDER_SESSION, kind=SESSION)
     except NotFound:
         raise Forbidden(
             f"You are verified as `{subject}`, whom nobody has added here. Tell an administrator this name."
@@ -194,6 +196,7 @@ def _by_token(credentials: Credentials, store: Store, providers: Providers, now:
         token.datasets,
         token.id if token.kind == TOKEN else None,
         token.agent or of_agent,
+        token.created,
     )
 
 

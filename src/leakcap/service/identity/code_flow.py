@@ -71,8 +71,9 @@ class CodeFlow:
     provider: OidcProvider
     redirect: str
 
-    def address(self, begun: BegunSignIn) -> str:
-        """The provider's page for this sign-in. Raises `FetchFailed` where the provider cannot be asked."""
+    def address(self, begun: BegunSignIn, *, silent: bool = False) -> str:
+        """The provider's page for this sign-in; with `silent` it shows none, and says at once whether it
+        still knows the person (`prompt=none`). Raises `FetchFailed` where the provider cannot be asked."""
         provider = self.provider
         found = provider.endpoint("authorization_endpoint")
         asked = {
@@ -85,6 +86,7 @@ class CodeFlow:
             "nonce": begun.nonce,
             "code_challenge": base64_text(hashlib.sha256(begun.verifier.encode()).digest()),
             "code_challenge_method": "S256",
+            **({"prompt": "none"} if silent else {}),
         }
         return f"{found}{'&' if '?' in found else '?'}{urlencode(asked)}"
 

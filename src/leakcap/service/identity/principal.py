@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from leakcap.errors import LeakcapError
 from leakcap.service.store.scopes import TokenScope
@@ -22,7 +23,8 @@ class Principal:
     """A verified subject, and what the credential it came with is narrowed to.
 
     `scopes` and `datasets` are None where nothing is narrowed; `token` is the number of the personal access
-    token, None where the person signed in; `agent` says that a program asks for itself.
+    token, None where the person signed in; `agent` says that a program asks for itself. `since` is when the
+    session or the token was made, None for an access token of a provider.
     """
 
     subject: str
@@ -31,3 +33,4 @@ class Principal:
     datasets: frozenset[str] | None = None
     token: str | None = None
     agent: bool = False
+    since: datetime | None = None

@@ -70,7 +70,7 @@ def begin_session_by_code(
     *,
     holder: str | None,
 ) -> Issued:
-    """A session of whom the provider verified, for twelve hours. Raises `Unauthenticated` and `Forbidden`."""
+    """A session of whom the provider verified, for two hours. Raises `Unauthenticated` and `Forbidden`."""
     return sign_in_by_code(flow, answer, begun, curator.store, holder=holder)
 
 
