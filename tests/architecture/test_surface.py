@@ -55,7 +55,8 @@ ROOMS: dict[str, str] = {
         Channel ChannelBatch as_prior
     """,
     "leakcap.client": """
-        AwaitingApproval Connection IssuedToken NoAnswer NotAllowed NotSignedIn NotThere RemoteJob RemoteTable
+        AwaitingApproval Connection IssuedToken NoAnswer NotAllowed NotSignedIn NotThere
+        PasswordNotChosen RemoteJob RemoteTable
         TryLater connect
     """,
     "leakcap.definition": """
@@ -103,6 +104,7 @@ ROOMS: dict[str, str] = {
         PublishedVersion RecordedRequest Request Restored Revision SaidSame Slot SlotPlan SlotUse Spend
         Totals admit_dataset answer_once answer_steps
         as_dp_event backup export move outside_event profile_event read_spends restore trade_off_event
+        unpaid_places
     """,
     "leakcap.mechanism": """
         BinaryErasure BinarySymmetric BitVector CuffYuExample51 DIFFERENT DiscreteGaussian ERASED

@@ -47,13 +47,15 @@ def test_a_token_is_a_principal_narrowed_as_it_is(store: Store, alice: str, cloc
         alice, lifetime=timedelta(days=1), scopes=["ask"], datasets=["ward"], agent=True
     )
     found = authenticate(Bearer(made.secret), store, NONE, clock.now)
-    assert found == Principal(alice, "local", frozenset({"ask"}), frozenset({"ward"}), made.token.id, True)
+    assert found == Principal(
+        alice, "local", frozenset({"ask"}), frozenset({"ward"}), made.token.id, True, clock.now
+    )
 
 
 def test_a_session_is_the_whole_person(store: Store, alice: str, clock: Hands) -> None:
     session = sign_in("alice", RIGHT, HERE, store)
     for presented in (SessionCookie(session.secret), Bearer(session.secret)):
-        assert authenticate(presented, store, NONE, clock.now) == Principal(alice, "local")
+        assert authenticate(presented, store, NONE, clock.now) == Principal(alice, "local", since=clock.now)
     clock.pass_(hours=12)
     with pytest.raises(Unauthenticated):
         authenticate(SessionCookie(session.secret), store, NONE, clock.now)

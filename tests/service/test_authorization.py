@@ -57,6 +57,7 @@ add a person                         . . . . d
 remove a person                      . . . . d
 set another's password               . . . . d
 register or withdraw a certificate   . . . . d
+confirm what another one asks        . . . . d
 see administrative acts              o . . u d
 """
 ROWS = {line[:37].strip(): line[37:].split() for line in WANTED.strip().splitlines()}
@@ -66,6 +67,7 @@ WIDE = {
     "remove a person",
     "set another's password",
     "register or withdraw a certificate",
+    "confirm what another one asks",
 }
 
 

@@ -40,10 +40,10 @@ __all__ = [
     "UNAPPROVED",
     "make_tables",
     "require_store_version",
-    "upgrade_tables",
 ]
 
 STORE_VERSION = 2
+_BEFORE = "It is of a leakcap before the first release: begin a new one with `leakcap curator init`."
 """Of the schema that this leakcap writes and reads."""
 
 METADATA = MetaData()
@@ -222,9 +222,6 @@ HEAD = Table(
 )
 
 
-_SINCE_1 = [PENDING, CONFIRMATIONS, UNAPPROVED]
-
-
 def make_tables(connection: Connection, start: str, label: str) -> None:
     """Make the tables in an empty database, in the caller's transaction; nothing where they already stand.
 
@@ -244,21 +241,6 @@ def make_tables(connection: Connection, start: str, label: str) -> None:
     connection.execute(HEAD.insert().values(id=1, seq=0, hash=start))
 
 
-def upgrade_tables(connection: Connection) -> None:
-    """Make a store of schema 1 one of this schema, in the caller's transaction; nothing with any other one.
-
-    Nothing that stood there changes: columns and tables are added.
-    """
-    if not inspect(connection).has_table(SCHEMA.name):
-        return
-    asked = select(SCHEMA.c.version).with_for_update()
-    if connection.execute(asked).scalars().all() != [1]:
-        return
-    connection.execute(text("ALTER TABLE curator_people ADD COLUMN one_time TEXT"))
-    METADATA.create_all(connection, tables=_SINCE_1)
-    connection.execute(SCHEMA.update().values(version=STORE_VERSION))
-
-
 def require_store_version(connection: Connection, label: str) -> None:
     """Raise `StoreError` for a database without a store, or with one of another schema."""
     if not inspect(connection).has_table(SCHEMA.name):
@@ -268,7 +250,7 @@ def require_store_version(connection: Connection, label: str) -> None:
         raise StoreError(f"The store `{label}` does not say which schema it has. Restore it from a backup.")
     if found[0] != STORE_VERSION:
         newer = found[0] > STORE_VERSION
-        remedy = "A newer leakcap wrote it: upgrade leakcap." if newer else "Restore it from a backup."
+        remedy = "A newer leakcap wrote it: upgrade leakcap." if newer else _BEFORE
         raise StoreError(
             f"The store `{label}` has schema {found[0]}, this leakcap reads {STORE_VERSION}. {remedy}"
         )

@@ -20,7 +20,7 @@ from leakcap.service.store.jobs import JobQueue
 from leakcap.service.store.passwords import HASHER, PasswordBook
 from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
-from leakcap.service.store.schema import TOKENS, make_tables, require_store_version, upgrade_tables
+from leakcap.service.store.schema import TOKENS, make_tables, require_store_version
 from leakcap.service.store.served import ServedBook
 from leakcap.service.store.thresholds import ThresholdBook
 from leakcap.service.store.times import Clock, stored_time, utc_now
@@ -70,10 +70,9 @@ class Store:
         """
         database = database_at(url, create=create)
         try:
-            with database.writing() as connection:
-                if create:
+            if create:
+                with database.writing() as connection:
                     make_tables(connection, START, database.label)
-                upgrade_tables(connection)
             with database.reading() as connection:
                 require_store_version(connection, database.label)
         except BaseException:
