@@ -12,7 +12,6 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from leakcap.service.store import Store, StoreError
-from leakcap.service.store.database import database_at
 from warmed import done_warmed
 
 Open = Callable[[str], Store]
