@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
+from typing import Any
 
+from leakcap.arrays import np
 from leakcap.capacities.noise.interval_prior import IntervalPrior
 from leakcap.certificate import Proof
 from leakcap.numeric.logspace import Floats
@@ -27,11 +29,17 @@ def proof_of_geometric(steps: int, decay: float, prior: IntervalPrior) -> Proof 
 
     None for more than 256 steps.
 
-    >>> proof_of_geometric(1, 1.0, IntervalPrior(((0.0, 0.5), (1.0, 0.5)))).witness["centre"]
+    >>> proof_of_geometric(1, 1.0, IntervalPrior(((0.0, 0.5), (1.0, 0.5)))).witness(0.0, 1.0)["centre"]
     [0.5, 0.5]
     """
     if steps > _MOST_STEPS:
         return None
+    return Proof(
+        "additive-geometric", {"steps": steps, "decay": decay}, partial(_witness, steps, decay, prior)
+    )
+
+
+def _witness(steps: int, decay: float, prior: IntervalPrior, lower: float, upper: float) -> dict[str, Any]:
     chances = np.zeros(steps + 1)
     for place, chance in prior.atoms:
         chances[int(place)] += chance
@@ -39,8 +47,7 @@ def proof_of_geometric(steps: int, decay: float, prior: IntervalPrior) -> Proof 
         first, last, weight = prior.flat
         chances[int(first) : int(last) + 1] += weight
     centre = chances @ _rows(steps, decay)
-    witness = {"prior": (chances / chances.sum()).tolist(), "centre": (centre / centre.sum()).tolist()}
-    return Proof("additive-geometric", {"steps": steps, "decay": decay}, witness)
+    return {"prior": (chances / chances.sum()).tolist(), "centre": (centre / centre.sum()).tolist()}
 
 
 def _rows(steps: int, decay: float) -> Floats:
