@@ -32,6 +32,7 @@ FIELDS = ("schema", "kind", "evidence", "claim", "problem", "witness", "formula"
 BYTES, ENTRIES, CERTIFICATES, WORK, NODES = 64 << 20, 1 << 20, 10_000, 1 << 24, 1 << 10
 PRECISIONS = (128, 512, 2048)
 HEX = re.compile(r"(-?)0x([01])\.([0-9a-f]{1,13})p([+-][0-9]{1,4})")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FRACTION = re.compile(r"(-?[0-9]{1,400})(?:/([0-9]{1,400}))?")
 INFINITE = arb.pos_inf()
 
@@ -94,7 +95,7 @@ def number(text: Any) -> fmpq:
     need(isinstance(text, str) and len(text) <= 802, "a number is text")
     if found := HEX.fullmatch(text):
         sign, whole, digits, power = found.groups()
-        need(abs(int(power)) <= 1100, "a double's exponent is beyond doubles")
+        need(-1022 <= int(power) <= 1023, "a double's exponent is beyond doubles")
         mantissa, shift = fmpz(int(sign + whole + digits, 16)), int(power) - 4 * len(digits)
         return fmpq(mantissa * fmpz(2) ** shift) if shift >= 0 else fmpq(mantissa, fmpz(2) ** -shift)
     if not (found := FRACTION.fullmatch(text)):
@@ -114,6 +115,7 @@ def law(cells: Any, size: int | None = None) -> Row:
     need(isinstance(cells, list) and 0 < len(cells) <= ENTRIES, f"a distribution has 1 to {ENTRIES} entries")
     need(size is None or len(cells) == size, "a distribution has an entry for each secret or output")
     values = [number(cell) for cell in cells]
+    need(len(values) < 1000 or all(value.q.bit_length() <= 1100 for value in values), "long rows are of doubles")
     need(all(value >= 0 for value in values), "a probability is not negative")
     total = sum(values, fmpq(0))
     need(abs(total - 1) <= fmpq(1, 10**9), "a distribution sums to one, up to rounding")
@@ -429,6 +431,8 @@ def delta_at(parts: list[Part], at: fmpq, witness: Sequence[Any]) -> arb:
     total, period = acb(0), 2 * arb.pi() / h
     for z in (acb(c, h * k) for k in range(nodes + 1)):
         total += mean(parts, z) * (-z * x).exp() / (z * (z + 1)) * (2 if z.imag > 0 else 1)
+        if not total.is_finite():
+            return arb.nan()
     end = abs(mean(parts, acb(c, h * nodes), above)) * (-c * x).exp() / (arb.pi() * h * nodes)
     # They are e^{∓cjT} δ(ε ∓ jT), T = 2π/h: δ is at most 1, and at most M(s) e^{−sε} s^s/(1 + s)^{1+s} for each s.
     far, near = (-c * period).exp(), ((c - right) * period).exp()
@@ -443,6 +447,7 @@ def composed(name: str, problem: Any, witness: Any) -> Ends:
     """δ at an ε of losses that add up; or the ε at a δ, by δ at a place on either side."""
     (listed, text), names = only(problem, "parts", name), ("abscissa", "step", "right", "lifts", "nodes")
     parts, given = added_up(listed), number(text)
+    need(name == "at" or 0 <= given < 1, "a δ is from 0 on, and below 1")
     low: Number = fmpq(0)
     high: Number = INFINITE
     if ctx.prec > PRECISIONS[0]:  # More digits prove no more of a sum that is left too soon.
@@ -452,6 +457,7 @@ def composed(name: str, problem: Any, witness: Any) -> Ends:
     for side, found in zip(("lower", "upper"), only(witness, "lower", "upper"), strict=True):
         if found is not None:
             place, *how = only(found, "at", *names)
+            need(number(place) >= 0, "an ε is from 0 on")
             value = delta_at(parts, number(place), how)
             if le(given, value) and side == "lower":
                 low = number(place)
@@ -467,6 +473,8 @@ def renyi(problem: Any, witness: Any) -> Ends:
     need(alpha is not INFINITE and alpha > 1, "an order is above 1")
     if any(one.never for one in parts):
         return INFINITE, INFINITE
+    if ctx.prec > PRECISIONS[0] and any(one.mu for one in parts):  # More digits prove no more, and take hours.
+        return fmpq(0), INFINITE
     value = sum((arb(one.times) * one.moments(acb(arb(alpha - 1)), None).real.log() for one in parts), arb(0))
     return (value / arb(alpha - 1),) * 2
 
@@ -529,11 +537,21 @@ def tells(event: Any) -> list[Number]:
     return [*three, three[2], *map(curve, ORDERS[1:])]
 
 
+def size(event: Any) -> int:
+    """How many measurements an event is of."""
+    if event["name"] == "ComposedDpEvent":
+        return sum(map(size, event["events"]))
+    return int(event["count"]) * size(event["event"]) if event["name"] == "SelfComposedDpEvent" else 1
+
+
 def of_event(problem: Any, witness: Any) -> Ends:
     """What an event tells at most, at an order; its ε at ∞."""
     (text, a), _ = only(problem, "event", "order"), only(witness)
     need(a == "inf" or number(a) in ORDERS, "an order is one of a ledger's, or infinite")
-    return fmpq(0), tells(read(text.encode())[0])[0 if a == "inf" else 3 + ORDERS.index(number(a))]
+    found = tells(read(text.encode())[0])
+    if found[1] != 0:  # what happens with its δ may tell anything
+        raise Settled("not proved", "an event with a δ has no price without it")
+    return fmpq(0), found[0 if a == "inf" else 3 + ORDERS.index(number(a))]
 
 
 @cache
@@ -572,6 +590,25 @@ def passed(spent: Sequence[Any], caps: Any, whole: Any) -> str:
     return next((name for name, one in zip(NAMES, (epsilon, *spent[1:]), strict=False) if one > cap[name]), "")
 
 
+def known(caps: Any) -> None:
+    """Refuse caps that this program would not hold."""
+    one = {*NAMES, "order", "delta_of_answers"}
+    several = [
+        *caps.get("analysts", {}).values(),
+        *(caps[name] for name in ("each_analyst", "each_period") if name in caps),
+    ]
+    more = {"analysts", "each_analyst", "groups", "each_period", "period", "each_person", "period_by"}
+    need(len(caps.get("groups", {})) <= 100, "100 groups at most")
+    need(set(caps) <= one | more and ("period" in caps) == ("each_period" in caps), "caps are of another kind")
+    for held, also in (
+        (caps, more),
+        *((c, set()) for c in several),
+        *((c, {"members"}) for c in caps.get("groups", {}).values()),
+    ):
+        need(set(held) <= one | also, "caps are of another kind")
+        need(0 <= held.get("delta_of_answers", 0) <= held.get("delta", 0), "answers use more than all of δ")
+
+
 def accounts(who: str, day: str, caps: Any) -> dict[str, Any]:
     """Whose accounts a charge is on, and their caps: that of whoever asked, of their groups, of a period."""
     named = {f"group {name}": one for name, one in caps.get("groups", {}).items() if who in one["members"]}
@@ -587,20 +624,30 @@ def ledger(prices: bool, problem: Any, witness: Any) -> Ends:
     caps, sums = dict[str, Any](), dict[str, tuple[Any, ...]](everything=nothing)
     need(0 < delta < 1 and which in ("all", "everything"), "δ is from 0 to 1, accounts are `all` or `everything`")
     need(sha256(texts[-1].encode()).hexdigest() == head, "`head` is not the last row's hash")
-    need(sum(text.count("DpEvent") for text in texts) <= 1 << 18, "events have 262,144 parts at most")
+    parts = room = 0
     for place, text in enumerate(texts, 1):
         row = read(text.encode())[0]
         *amounts, curve, kind, event, slot, shown, day = only(row, *ROW)[:12]
+        need(DAY.fullmatch(day), f"row {place} has no day")
+        parts += event.count("{")
+        need(parts <= 1 << 16, "events have 65,536 parts at most")
         follows = (row["seq"], row["previous"], row["format"], kind == "open") == (place, previous, 6, place == 1)
         need(follows, f"row {place} does not follow the row before it")
         previous, asked = sha256(text.encode()).hexdigest(), int(shown) if kind == "lost" else int(kind == "reserve")
-        points = curve.split(",") if curve else [None if any(amounts) else 0] * 31
+        points = curve.split(",") if curve else [0 if all(n == 0 for n in amounts) else None] * 31
         charged = tuple(inf if n in (None, "") else int(n) for n in (*amounts, asked, *points))
         need(len(charged) == 38 and min(charged) >= 0, "a row has seven amounts and a curve, none below 0")
+        charges = kind in ("open", "amend", "reserve", "plan", "lost")
+        need(charges or not (any(charged) or event or slot), f"row {place} charges, and is no charge")
+        room += size(read(event.encode())[0]) if kind == "plan" else -1 if slot else 0
+        need(room >= 0 and (not slot or kind == "reserve"), f"row {place} is from a slot that no plan had")
         if kind in ("open", "amend"):
+            if prices and kind == "amend":
+                raise Settled("not proved", f"row {place} carries over what no event shows")
             carried = (*charged[:6], sums["everything"][6], *charged[7:])
             need(all(map(ge, carried, sums["everything"])), f"row {place} carries over less than was spent")
             caps, sums = read(shown.encode())[0]["caps"], {"everything": carried}
+            known(caps)
             plain = place == 1 and not {"each_person", "period_by"} & set(caps)
             need(plain or which == "everything", "such accounts, and those after an amendment, are not shown")
         elif any(charged):
@@ -610,6 +657,8 @@ def ledger(prices: bool, problem: Any, witness: Any) -> Ends:
                 if ctx.prec < PRECISIONS[-1]:
                     return fmpq(0), INFINITE
                 raise Settled("not proved", f"row {place}: `{name}` may be less than its event's")
+            held_apart = {"analysts", "each_analyst", "groups", "period"} & set(caps)
+            need(which == "everything" or kind != "lost" or not held_apart, "whose what was lost was is not shown")
             one = which == "all" and kind == "reserve"
             for name, held in {"everything": caps, **(accounts(shown, day, caps) if one else {})}.items():
                 free = slot and name == "everything"  # paid for by its plan
@@ -633,7 +682,7 @@ KINDS: dict[str, tuple[Callable[[Any, Any], Ends], str, str]] = {
     "additive": (additive, "nats", "sup_π I(X; X + Z), 0 ≤ X ≤ range"),
     "renyi": (renyi, "nats", "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses"),
     "delta-composed": (partial(composed, "at"), "probability", "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses"),
-    "epsilon-composed": (partial(composed, "delta"), "nats", "min ε: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses"),
+    "epsilon-composed": (partial(composed, "delta"), "nats", "min ε ≥ 0: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses"),
     "information": (under_prior, "nats", "I_α(prior), Sibson's"),
     "conversion": (partial(conversion, NATS), "nats", "what follows from a guarantee"),
     "conversion-delta": (partial(conversion, DELTAS), "probability", "the δ that follows from a guarantee"),
@@ -672,7 +721,7 @@ def check(found: Any) -> Verdict:
             if least - high > 0 or low - most > 0:
                 return Verdict(kind, "refuted", said + " " + unit)
     except Settled as settled:
-        return Verdict(kind, settled.args[0], f"{said} {unit}: {settled.args[1]}")
+        return Verdict(kind, settled.args[0], f"{said} {unit}: {ascii(settled.args[1])[1:-1][:200]}")
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise (
             error if isinstance(error, Malformed) else Malformed("a value is of another kind than it should be")

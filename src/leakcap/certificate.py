@@ -29,7 +29,7 @@ FORMULAS: Mapping[str, str] = {
     "additive": "sup_π I(X; X + Z), 0 ≤ X ≤ range",
     "renyi": "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses",
     "delta-composed": "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses",
-    "epsilon-composed": "min ε: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses",
+    "epsilon-composed": "min ε ≥ 0: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses",
     "information": "I_α(prior), Sibson's",
     "conversion": "what follows from a guarantee",
     "conversion-delta": "the δ that follows from a guarantee",

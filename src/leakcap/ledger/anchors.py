@@ -87,7 +87,10 @@ def _require_read(anchor: Anchor) -> None:
         raise ValueError(anchor)
     if not all(isinstance(name, str) for name in names) or len(anchor.curve) not in (0, len(ORDERS)):
         raise TypeError(anchor)
-    _ = anchor.ticks
+    ticks = anchor.ticks
+    if ticks is not None and not anchor.curve and any(ticks.numbers):
+        # Nothing was told without a curve: what was spent has one, of numbers or of nothing known.
+        raise ValueError(anchor)
 
 
 def lost_between(before: Ticks, after: Ticks) -> Ticks | None:

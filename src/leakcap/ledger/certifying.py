@@ -43,15 +43,15 @@ def ledger_certificate(connection: Connection, label: str, delta: float) -> dict
         raise LedgerError(
             f"Ledger `{label}` has a spend whose δ has no bound, so that no certificate says anything."
         )
-    texts, priced = [], True
+    texts, priced, lost = [], True, False
     for row in map(dict, connection.execute(select(EVENT).order_by(EVENT.c.seq)).mappings()):
         texts.append(certified_text(row))
-        priced = priced and checkable(row)
+        priced, lost = priced and checkable(row), lost or row["kind"] == "lost"
     given = {
         "head": state.head,
         "delta": Fraction(repr(float(delta))),
         "delta_of_answers": Fraction(own, 10**12),
-        "accounts": "everything" if len(sums.regimes) > 1 or _unshown(state.rules) else "all",
+        "accounts": "everything" if lost or len(sums.regimes) > 1 or _unshown(state.rules) else "all",
     }
     proof = Proof("filter" if priced else "filter-as-charged", given, {"rows": texts})
     return certificate_of(proof, (0.0, found.epsilon), unit="nats", method="", source=_SOURCE)
@@ -66,7 +66,8 @@ def checkable(row: Mapping[str, Any]) -> bool:
     """
     charges = row["kind"] == "reserve" or any(row[name] != 0 for name in AMOUNTS)
     if row["kind"] in ("open", "amend") or not charges:
-        return True
+        # Under another relation a charge may be doubled: no event shows that.
+        return bool(row["kind"] != "amend")
     if row["slot"] or not row["event"] or row["kind"] != "reserve":
         return False
     event = json.loads(row["event"])

@@ -147,7 +147,8 @@ class Spend:
         ticks, text = self.ticks(None), self.event_text
         at = (math.inf if math.isfinite(self.epsilon) else 2.0) if order is None else float(order)
         charged = dict(zip((*ORDERS, math.inf), (*ticks.curve, ticks.epsilon), strict=True)).get(at)
-        known = text and charged is not None and priced_by_checker(json.loads(text))
+        # What happens with a δ may tell anything: no divergence, and no ε by itself, is a price of that.
+        known = text and charged is not None and self.delta == 0.0 and priced_by_checker(json.loads(text))
         exact = at if math.isinf(at) else Fraction(str(at))
         proof = Proof("price", {"event": text, "order": exact}) if known else None
         claim = math.inf if charged is None else float_up(Fraction(charged, TICKS_PER_UNIT))

@@ -156,7 +156,7 @@ class _Seen:
             lost = ticks_of(row)
             self.entries += lost.queries or 0
             self.sums.lose(lost, row["time"])
-        elif ticks_of(row) != NOTHING:
+        elif ticks_of(row) != NOTHING or row["event"] or row["slot"]:
             self._refuse(self.seq + 1, "spends, and is no spend")
         elif row["kind"] == "repeat":
             self.sums.repeat(row["analyst"], row["entry"])
