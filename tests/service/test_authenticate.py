@@ -55,7 +55,9 @@ def test_a_token_is_a_principal_narrowed_as_it_is(store: Store, alice: str, cloc
 def test_a_session_is_the_whole_person(store: Store, alice: str, clock: Hands) -> None:
     session = sign_in("alice", RIGHT, HERE, store)
     for presented in (SessionCookie(session.secret), Bearer(session.secret)):
-        assert authenticate(presented, store, NONE, clock.now) == Principal(alice, "local", since=clock.now)
+        assert authenticate(presented, store, NONE, clock.now) == Principal(
+            alice, "local", since=clock.now, session=session.token.id
+        )
     clock.pass_(hours=12)
     with pytest.raises(Unauthenticated):
         authenticate(SessionCookie(session.secret), store, NONE, clock.now)

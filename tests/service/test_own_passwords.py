@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from starlette.testclient import TestClient
 
 from leakcap.errors import InvalidParameter
 from leakcap.service.api.app import create_curator
+from leakcap.service.api.bodies import NewTokenBody
 from leakcap.service.api.curator import Curator
-from leakcap.service.identity import Unauthenticated
-from leakcap.service.identity.authenticate import choose_password, sign_in
+from leakcap.service.api.verbs.identity import issue_token
+from leakcap.service.identity import Principal, Providers, Unauthenticated
+from leakcap.service.identity.authenticate import SessionCookie, authenticate, choose_password, sign_in
 from leakcap.service.store import OneTimePassword, StateConflict, Store, TooManyAttempts
 from service.conftest import Hands
 from service.direct import PASSWORD
@@ -142,6 +146,55 @@ def test_no_password_and_no_hash_stands_in_the_log(store: Store, alice: str, tmp
     told = repr(store.acts.all())
     assert "give one-time password" in told
     assert not any(word in told for word in (OLD, NEW, GIVEN, "argon2"))
+
+
+def outrun(store: Store, alice: str, ended: str) -> tuple[Principal, Curator]:
+    """Who asked for a token with a session that has been ended before the token is made."""
+    session = sign_in("alice", OLD, HERE, store)
+    principal = authenticate(SessionCookie(session.secret), store, Providers(()), store.clock())
+    if ended == "one-time":
+        store.passwords.give_one_time(alice, GIVEN, by="local:root")
+    elif ended == "change":
+        choose_password("alice", OLD, NEW, HERE, store, end_tokens=True)
+    elif ended == "revoked":
+        store.tokens.revoke(alice, session.token.id, by=alice)
+    elif ended == "forgotten":
+        assert store.tokens.forget(store.clock() + timedelta(days=2)) == 1
+    return principal, cast(Curator, SimpleNamespace(store=store, allow=lambda *_: None))
+
+
+@pytest.mark.parametrize("ended", ["one-time", "change", "revoked", "forgotten", "expired"])
+def test_no_token_is_made_of_a_session_that_ended_meanwhile(
+    store: Store, alice: str, clock: Hands, ended: str
+) -> None:
+    """It would outlive the password by which its maker came in."""
+    principal, curator = outrun(store, alice, ended)
+    if ended == "expired":
+        clock.pass_(hours=12)
+    with pytest.raises(Unauthenticated):
+        issue_token(curator, principal, NewTokenBody(label="kept", days=366))
+    assert store.tokens.list(alice) == ()
+
+
+def test_a_session_that_goes_on_makes_a_token_and_anothers_does_not(store: Store, alice: str) -> None:
+    principal, curator = outrun(store, alice, "")
+    assert store.tokens.find(issue_token(curator, principal, NewTokenBody(label="mine", days=1)).secret)
+    store.people.add("local:bob", by="local:root")
+    for session in (
+        store.tokens.issue("local:bob", lifetime=timedelta(hours=1), kind="session"),
+        store.tokens.issue(alice, lifetime=timedelta(hours=1)),
+    ):
+        with pytest.raises(StateConflict, match="signed out meanwhile"):
+            store.tokens.issue(alice, lifetime=timedelta(hours=1), session=session.token.id)
+
+
+def test_a_planted_maker_of_tokens_that_does_not_ask_is_seen(
+    store: Store, alice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leakcap.service.store.tokens._require_live", lambda *_: None)
+    principal, curator = outrun(store, alice, "one-time")
+    made = issue_token(curator, principal, NewTokenBody(label="kept", days=366))
+    assert store.tokens.find(made.secret) is not None  # what the test above refuses
 
 
 @pytest.fixture

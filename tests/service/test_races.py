@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -158,6 +159,37 @@ for _ in range(5):
     told = Counter(one for many in race(code) for one in many)
     assert told["TooManyAttempts"] == 20 - told["tried"]
     assert 5 <= told["tried"] <= 7  # a second may pass
+
+
+GIVING = """
+if me == "0":
+    time.sleep(0.05)
+    store.passwords.give_one_time("local:ann", "a horse for one time", by="local:root")
+more = 0 if me == "0" else 3
+while more:
+    try:
+        store.tokens.issue("local:ann", lifetime=timedelta(days=1), session=SESSION)
+    except LeakcapError as error:
+        told.append(type(error).__name__)
+    more -= store.people.find("local:ann").one_time is not None
+"""
+UNASKED = """
+from leakcap.service.store import tokens
+tokens._require_live = lambda *_: None
+"""
+
+
+@pytest.mark.parametrize("planted", ["", UNASKED], ids=["as it is", "planted"])
+def test_no_token_outlives_the_one_time_password_that_met_its_making(
+    race: Race, people: Store, planted: str
+) -> None:
+    """Two processes make tokens by a session, a third gives its person a one-time password meanwhile."""
+    session = people.tokens.issue("local:ann", lifetime=timedelta(hours=1), kind="session").token.id
+    told = race(planted + GIVING.replace("SESSION", repr(session)), 3)
+    live = [one for one in people.tokens.list("local:ann") if one.revoked is None]
+    assert (live != []) == bool(planted)
+    assert {one for many in told for one in many} <= {"StateConflict"}
+    people.verify_acts()
 
 
 @pytest.mark.slow

@@ -197,6 +197,7 @@ def _by_token(credentials: Credentials, store: Store, providers: Providers, now:
         token.id if token.kind == TOKEN else None,
         token.agent or of_agent,
         token.created,
+        token.id if token.kind == SESSION else None,
     )
 
 

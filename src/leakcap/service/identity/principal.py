@@ -23,8 +23,9 @@ class Principal:
     """A verified subject, and what the credential it came with is narrowed to.
 
     `scopes` and `datasets` are None where nothing is narrowed; `token` is the number of the personal access
-    token, None where the person signed in; `agent` says that a program asks for itself. `since` is when the
-    session or the token was made, None for an access token of a provider.
+    token, None where the person signed in; `session` that of the session, None for a token and for an access
+    token of a provider. `agent` says that a program asks for itself. `since` is when the session or the token
+    was made, None for an access token of a provider.
     """
 
     subject: str
@@ -34,3 +35,4 @@ class Principal:
     token: str | None = None
     agent: bool = False
     since: datetime | None = None
+    session: str | None = None

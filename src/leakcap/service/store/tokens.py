@@ -82,11 +82,13 @@ class TokenBook:
         datasets: Iterable[str] | None = None,
         agent: bool = False,
         password: str | None = None,
+        session: str | None = None,
     ) -> Issued:
         """Make a token of a known person. Raises `NotFound` for anybody else.
 
         With the hash of a `password` that was verified, `StateConflict` where it was changed meanwhile, and
-        `OneTimePassword` where it lets in nobody.
+        `OneTimePassword` where it lets in nobody. With the number of the `session` that asks, `StateConflict`
+        where that has ended meanwhile: what ends a person's sessions leaves no token that is on its way.
         """
         _require_asked(kind, lifetime, label)
         now = self._clock()
@@ -108,6 +110,8 @@ class TokenBook:
             require_known(connection, subject, lock=True)
             if password is not None:
                 _require_unchanged(connection, subject, password)
+            if session is not None:
+                _require_live(connection, subject, session, now)
             connection.execute(TOKENS.insert().values(_row(token, secret)))
             if kind == TOKEN:
                 details = {"token": token.id, "label": label, "agent": agent}
@@ -198,6 +202,14 @@ def _require_unchanged(connection: Connection, subject: str, password: str) -> N
         raise StateConflict("The password was changed meanwhile. Sign in again.")
     if row.one_time is not None:
         raise OneTimePassword
+
+
+def _require_live(connection: Connection, subject: str, session: str, now: datetime) -> None:
+    """Raise `StateConflict` unless the session goes on; nobody ends it before this transaction has."""
+    live = (TOKENS.c.revoked.is_(None)) & (TOKENS.c.expires > stored_time(now))
+    own = (TOKENS.c.id == session) & (TOKENS.c.subject == subject) & (TOKENS.c.kind == SESSION)
+    if connection.execute(select(TOKENS.c.id).where(own, live).with_for_update()).first() is None:
+        raise StateConflict("You were signed out meanwhile. Nothing was done. Sign in again.")
 
 
 def _hash(secret: str) -> str:

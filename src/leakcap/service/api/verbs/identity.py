@@ -14,7 +14,7 @@ from leakcap.service.configuration import LOCAL
 from leakcap.service.identity.authenticate import choose_password, require_holder, sign_in, sign_in_by_code
 from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
-from leakcap.service.store.errors import NotFound
+from leakcap.service.store.errors import NotFound, StateConflict
 from leakcap.service.store.tokens import Issued
 
 __all__ = [
@@ -102,16 +102,21 @@ def list_tokens(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
 
 
 def issue_token(curator: Curator, principal: Principal, given: NewTokenBody) -> Issued:
-    """A new token; its secret is shown this once."""
+    """A new token; its secret is shown this once. Raises `Unauthenticated` where the session that asks ends
+    before the token is made."""
     curator.allow(principal, Action.ISSUE_TOKEN)
-    return curator.store.tokens.issue(
-        principal.subject,
-        lifetime=timedelta(days=given.days),
-        label=given.label,
-        scopes=given.scopes,
-        datasets=given.datasets,
-        agent=given.agent or principal.agent,
-    )
+    try:
+        return curator.store.tokens.issue(
+            principal.subject,
+            lifetime=timedelta(days=given.days),
+            label=given.label,
+            scopes=given.scopes,
+            datasets=given.datasets,
+            agent=given.agent or principal.agent,
+            session=principal.session,
+        )
+    except StateConflict:
+        raise Unauthenticated from None
 
 
 def revoke_token(curator: Curator, principal: Principal, number: str) -> None:
