@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 from typer.testing import CliRunner
 
 from leakcap.cli.main import app as command
 from leakcap.errors import InvalidParameter
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
+from leakcap.service.authorization import CURATOR_WIDE
 from leakcap.service.identity.oidc import OidcProvider
 from leakcap.service.running.continuing import require_continued
 from leakcap.service.store import Forbidden, NotFound, Role, StateConflict, Store
-from leakcap.service.store.confirmed import AMEND, ONE_TIME_PASSWORD, RESUME, ROLE
+from leakcap.service.store.confirmed import AMEND, CERTIFICATE, ONE_TIME_PASSWORD, RESUME, ROLE
+from service.authorities import Authority
 from service.conftest import Hands
 from service.direct import PASSWORD, written
 from service.straight import Said, request
+from service.test_matrix import ROUTES
 from service.visiting import Browser, staffed, visitor
 
 NEW = "another horse battery"
@@ -238,7 +242,82 @@ def said(curator: Curator, who: str, method: str, path: str, body: Any = None) -
     return asyncio.run(request(create_curator(curator), method, path, headers, body))
 
 
-def test_over_the_interface_all_four_acts_wait(curator: Curator) -> None:
+WAITS = {
+    ("POST", "/v1/people/{subject}/password"),
+    ("POST", "/v1/people/{subject}/certificates"),
+}
+WAITS_FOR_NOBODY = {
+    ("GET", "/v1/people"): "nothing changes",
+    ("POST", "/v1/people"): "without a role they may do nothing",
+    ("DELETE", "/v1/people/{subject}"): "it takes power away",
+    ("DELETE", "/v1/people/{subject}/certificates/{thumbprint}"): "it takes power away",
+    ("POST", "/v1/requests/{number}"): "it is the word itself",
+}
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_each_act_on_the_whole_curator_waits_or_gives_no_power(curator: Curator, planted: bool) -> None:
+    """Whoever adds an act to `CURATOR_WIDE` has to say here which of both it is."""
+    wide = [one for one in ROUTES if one.takes in CURATOR_WIDE]
+    assert {one.takes for one in wide} == CURATOR_WIDE
+    assert {(one.method, one.path) for one in wide} == WAITS | set(WAITS_FOR_NOBODY)
+    if planted:
+        off = curator.configuration.model_copy(update={"second_administrator": False})
+        curator = replace(curator, configuration=off)
+    before = curator.store.verify_acts().rows
+    for one in wide:
+        if (one.method, one.path) in WAITS:
+            said(curator, "root", one.method, one.path.replace("{subject}", "local:ada"), one.body)
+    acts = [one.act for one in curator.store.acts.all(after=before)]
+    assert len(acts) == len(WAITS)
+    assert all(one.startswith("ask to ") for one in acts) != planted
+
+
+def test_a_certificate_waits_and_its_end_does_not(curator: Curator) -> None:
+    """An administrator's own, for somebody else, would let them in as that person."""
+    place, thumbprint = "/v1/people/local:ada/certificates", "ab" * 32
+    asked_for = said(curator, "root", "POST", place, {"thumbprint": thumbprint})
+    assert (asked_for.status, asked_for.told["thumbprint"]) == (202, thumbprint)
+    assert curator.store.certificates.holder(thumbprint) is None
+    assert thumbprint in visitor(curator, "rita").get("/requests").text
+    yes, number = {"verdict": "confirm"}, asked_for.told["id"]
+    for who in ("root", "ada", "olga"):
+        assert said(curator, who, "POST", f"/v1/requests/{number}", yes).status == 403
+    assert said(curator, "rita", "POST", f"/v1/requests/{number}", yes).told["state"] == "done"
+    assert curator.store.certificates.holder(thumbprint) == "local:ada"
+    last = curator.store.acts.all()[-1]
+    assert (last.act, last.by, last.details["confirmed"]) == (
+        "register certificate", "local:root", "local:rita",
+    )  # fmt: skip
+    again = said(curator, "root", "POST", place, {"thumbprint": thumbprint})
+    assert (again.status, "registered already" in again.told["detail"]) == (409, True)
+    unknown = said(curator, "root", "POST", place.replace("ada", "nobody"), {"thumbprint": "cd" * 32})
+    assert unknown.status == 404
+    assert said(curator, "root", "DELETE", f"{place}/{thumbprint}").status == 204
+    assert curator.store.certificates.holder(thumbprint) is None
+
+
+def test_a_certificate_that_was_registered_meanwhile_is_not_taken_over(staff: Store) -> None:
+    body = {"thumbprint": "ab" * 32}
+    number = staff.confirmations.ask(CERTIFICATE, by="local:root", subject="local:eve", body=body).id
+    staff.certificates.register("local:olga", body["thumbprint"], by="local:root")
+    with pytest.raises(StateConflict, match="registered already"):
+        staff.confirmations.confirm(number, "local:rita")
+    assert staff.certificates.holder(body["thumbprint"]) == "local:olga"
+    assert staff.confirmations.find(number).state == "waits"
+    assert staff.verify_acts()
+
+
+def test_on_the_page_a_certificate_waits(curator: Curator) -> None:
+    root = visitor(curator, "root")
+    sent = {"form": root.token(), "subject": "local:ada", "thumbprint": "ab" * 32}
+    answer = root.send("/people/certificates", sent)
+    assert answer.headers["location"] == "/requests"
+    assert "You asked for this: another administrator confirms it." in root.follow(answer).text
+    assert curator.store.certificates.holder("ab" * 32) is None
+
+
+def test_over_the_interface_the_acts_wait(curator: Curator) -> None:
     grant = {"subject": "local:eve", "role": "approver", "dataset": "ward"}
     role = said(curator, "root", "POST", "/v1/grants", grant)
     assert (role.status, role.told["state"], role.told["role"]) == (202, "waits", "approver")
@@ -336,6 +415,12 @@ def test_at_the_terminal(tmp_path: Path) -> None:
         assert "not good before two administrators confirm it" in said
         drawn = said.split()[-1]
         assert not store.passwords.verify("local:ng", drawn)
+        one = Authority().issued("ng")
+        shown = tmp_path / "ng.pem"
+        shown.write_bytes(one.certificate.public_bytes(Encoding.PEM))
+        told = commanded("certificate", "ng", str(shown))
+        assert f"{one.thumbprint} is a certificate of local:ng once two administrators confirm it" in told
+        assert store.certificates.holder(one.thumbprint) is None
         numbers = [one.id for one in store.confirmations.list()]
         assert {one.needed for one in store.confirmations.list()} == {2}
         for number in numbers:
@@ -343,5 +428,8 @@ def test_at_the_terminal(tmp_path: Path) -> None:
             assert store.confirmations.confirm(number, "local:rita").state == "done"
         assert [one.role for one in store.grants.of("local:ng")] == [Role.APPROVER]
         assert store.passwords.verify("local:ng", drawn)
+        assert store.certificates.holder(one.thumbprint) == "local:ng"
+        assert "is withdrawn from local:ng" in commanded("certificate", "ng", str(shown), "--withdraw")
+        assert store.certificates.holder(one.thumbprint) is None
         require_continued(configuration, store)
         assert store.acts.all()[-1].act == "ask for a second administrator"

@@ -222,10 +222,20 @@ def certificate(
     from leakcap.cli.certified import thumbprint_in
 
     thumbprint = thumbprint_in(shown)
+    subject, when = _subject(name), ""
     with _store(file) as store:
-        change = store.certificates.withdraw if withdraw else store.certificates.register
-        change(_subject(name), thumbprint, by=_by())
-    say(f"{thumbprint} is {'withdrawn from' if withdraw else 'a certificate of'} {_subject(name)}.")
+        if withdraw:
+            store.certificates.withdraw(subject, thumbprint, by=_by())
+        elif _second_administrator(file):
+            from leakcap.service.store.confirmed import CERTIFICATE
+
+            store.certificates.require_may_wait(subject, thumbprint)
+            body = {"thumbprint": thumbprint}
+            store.confirmations.ask(CERTIFICATE, by=_by(), subject=subject, body=body)
+            when = f" once {_CONFIRMED}"
+        else:
+            store.certificates.register(subject, thumbprint, by=_by())
+    say(f"{thumbprint} is {'withdrawn from' if withdraw else 'a certificate of'} {subject}{when}.")
 
 
 @curator.command("password")

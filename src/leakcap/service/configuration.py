@@ -187,8 +187,8 @@ class Configuration(Strict):
     one; `store` the database of people, grants and jobs. `jobs` is how many jobs are done at a time. `tick`
     is the least time, in seconds, after which an answer leaves that is waited for: it hides how long those
     take that are quicker. `behind_proxy` is the owner's word that TLS ends at a proxy on this machine. With
-    `second_administrator` roles, one-time passwords, amendments and the end of a pause wait for another
-    administrator's word.
+    `second_administrator` roles, one-time passwords, certificates, amendments and the end of a pause wait for
+    another administrator's word.
     """
 
     name: str = Field(default="leakcap curator", min_length=1, max_length=80)

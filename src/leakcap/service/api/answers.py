@@ -164,6 +164,7 @@ class RequestTold(_Told):
     subject: str
     dataset: str
     role: str | None
+    thumbprint: str | None
     reason: str | None
     policy: dict[str, Any] | None
     needed: int

@@ -152,11 +152,12 @@ def _people(routes: APIRouter, curator: Curator) -> None:
         people_verbs.remove_person(curator, curator.who(request), subject)
         return Response(status_code=204)
 
-    @routes.post("/people/{subject}/certificates", status_code=204)
+    @routes.post("/people/{subject}/certificates", status_code=204, responses=_WAITS)
     def register(request: Request, subject: str, given: CertificateBody) -> Response:
-        """From here on this client's certificate is this person's."""
-        people_verbs.register_certificate(curator, curator.who(request), subject, given.thumbprint)
-        return Response(status_code=204)
+        """From here on, or once another administrator confirms it, this client's certificate is this
+        person's."""
+        waits = people_verbs.register_certificate(curator, curator.who(request), subject, given.thumbprint)
+        return Response(status_code=204) if waits is None else _waiting(waits)
 
     @routes.delete("/people/{subject}/certificates/{thumbprint}", status_code=204)
     def withdraw(request: Request, subject: str, thumbprint: str) -> Response:

@@ -69,6 +69,7 @@ def told_of_request(pending: PendingAct) -> dict[str, Any]:
         "subject": pending.subject,
         "dataset": pending.dataset,
         "role": body.get("role"),
+        "thumbprint": body.get("thumbprint"),
         "reason": body.get("reason"),
         "policy": body.get("policy"),
         "needed": pending.needed,

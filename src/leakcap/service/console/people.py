@@ -64,8 +64,9 @@ def register_form(sent: Sent) -> Response:
     """From here on this client's certificate is this person's; as openssl prints its thumbprint, too."""
     text = sent.fields.text("thumbprint").rpartition("=")[2].replace(":", "").lower()
     given = body_of(CertificateBody, {"thumbprint": text})
-    verbs.register_certificate(sent.curator, sent.principal, sent.fields.text("subject"), given.thumbprint)
-    return RedirectResponse("/people", 303)
+    subject = sent.fields.text("subject")
+    waits = verbs.register_certificate(sent.curator, sent.principal, subject, given.thumbprint)
+    return RedirectResponse("/people" if waits is None else "/requests", 303)
 
 
 @routes.post("/people/certificates/withdraw")

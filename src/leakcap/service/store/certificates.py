@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from leakcap.errors import require
@@ -21,9 +23,10 @@ from leakcap.service.store.people import require_known
 from leakcap.service.store.schema import CERTIFICATES, PEOPLE
 from leakcap.service.store.times import Clock, stored_time
 
-__all__ = ["CertificateBook", "require_thumbprint"]
+__all__ = ["CertificateBook", "certificate_registered", "require_thumbprint"]
 
 _FORM = re.compile(r"[0-9a-f]{64}")
+_TAKEN = "This certificate is registered already. Withdraw it first, or register another one."
 
 
 class CertificateBook:
@@ -36,18 +39,17 @@ class CertificateBook:
         """From here on this certificate is this person's. Raises `NotFound` for somebody who is not known,
         `StateConflict` for a certificate that is registered already, whoever has it."""
         require_thumbprint(thumbprint)
-        now = self._clock()
-        row = {"thumbprint": thumbprint, "subject": subject, "by": by, "time": stored_time(now)}
-        try:
-            with self._database.writing() as connection:
-                require_known(connection, subject, lock=True)
-                connection.execute(CERTIFICATES.insert().values(row))
-                details = {"thumbprint": thumbprint}
-                append_act(connection, now, by, "register certificate", subject=subject, details=details)
-        except IntegrityError:
-            raise StateConflict(
-                "This certificate is registered already. Withdraw it first, or register another one."
-            ) from None
+        with self._database.writing() as connection:
+            certificate_registered(connection, subject, thumbprint, self._clock(), by=by)
+
+    def require_may_wait(self, subject: str, thumbprint: str) -> None:
+        """What `register` would refuse is refused."""
+        require_thumbprint(thumbprint)
+        taken = select(CERTIFICATES.c.subject).where(CERTIFICATES.c.thumbprint == thumbprint)
+        with self._database.reading() as connection:
+            require_known(connection, subject)
+            if connection.execute(taken).first() is not None:
+                raise StateConflict(_TAKEN)
 
     def withdraw(self, subject: str, thumbprint: str, *, by: str) -> None:
         """It lets nobody in any more. Raises `NotFound` for one that this person does not have."""
@@ -79,6 +81,26 @@ class CertificateBook:
             for row in connection.execute(asked):
                 found[row.subject] = (*found.get(row.subject, ()), row.thumbprint)
         return found
+
+
+def certificate_registered(
+    connection: Connection,
+    subject: str,
+    thumbprint: str,
+    now: datetime,
+    *,
+    by: str,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """The certificate, registered in the caller's transaction; the log of acts tells `more` of it."""
+    require_known(connection, subject, lock=True)
+    row = {"thumbprint": thumbprint, "subject": subject, "by": by, "time": stored_time(now)}
+    try:
+        connection.execute(CERTIFICATES.insert().values(row))
+    except IntegrityError:
+        raise StateConflict(_TAKEN) from None
+    details = {"thumbprint": thumbprint, **(more or {})}
+    append_act(connection, now, by, "register certificate", subject=subject, details=details)
 
 
 def require_thumbprint(thumbprint: str) -> None:

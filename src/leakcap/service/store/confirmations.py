@@ -233,7 +233,7 @@ def _told(connection: Connection, now: datetime, by: str, act: str, row: Any, *,
 def _shown(act: str, body: str) -> dict[str, Any]:
     """What of a request the log tells: never a hash, and no whole policy."""
     told = json.loads(body)
-    return {name: told[name] for name in ("role", "reason") if name in told}
+    return {name: told[name] for name in ("role", "thumbprint", "reason") if name in told}
 
 
 def _state(row: Any, now: datetime) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from leakcap.errors import require
+from leakcap.service.store.certificates import certificate_registered
 from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.grants import role_given
 from leakcap.service.store.passwords import one_time_given
@@ -20,6 +21,7 @@ from leakcap.service.store.schema import GRANTS, PEOPLE
 __all__ = [
     "ADMINISTRATORS",
     "AMEND",
+    "CERTIFICATE",
     "ONE_TIME_PASSWORD",
     "RESUME",
     "ROLE",
@@ -28,16 +30,17 @@ __all__ = [
     "require_asker",
 ]
 
-ROLE, ONE_TIME_PASSWORD, RESUME, AMEND = (
+ROLE, ONE_TIME_PASSWORD, CERTIFICATE, RESUME, AMEND = (
     "give role",
     "give one-time password",
+    "register certificate",
     "resume",
     "amend the policy",
 )
 """The acts that give somebody power, or let more be told: any role, since each new analyst has an account and
 a threshold of their own. What takes power away waits for nobody."""
 
-_ACTS = (ROLE, ONE_TIME_PASSWORD, RESUME, AMEND)
+_ACTS = (ROLE, ONE_TIME_PASSWORD, CERTIFICATE, RESUME, AMEND)
 # A program never confirms, whatever its roles are.
 ADMINISTRATORS = (
     select(GRANTS.c.subject)
@@ -71,6 +74,7 @@ def require_asker(connection: Connection, row: Any) -> None:
     allowed = {
         ROLE: admin if row.dataset == EVERYWHERE else admin | owner,
         ONE_TIME_PASSWORD: admin,
+        CERTIFICATE: admin,
         RESUME: owner,
         AMEND: owner,
     }[row.act]
@@ -88,5 +92,7 @@ def done_now(connection: Connection, row: Any, now: datetime, details: Mapping[s
         )
     elif row.act == ONE_TIME_PASSWORD:
         one_time_given(connection, row.subject, body["hash"], now, by=row.by, more=details)
+    elif row.act == CERTIFICATE:
+        certificate_registered(connection, row.subject, body["thumbprint"], now, by=row.by, more=details)
     else:
         pause_ended(connection, row.dataset, now, by=row.by, more=details)

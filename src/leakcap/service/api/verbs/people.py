@@ -10,7 +10,7 @@ from leakcap.service.api.curator import Curator
 from leakcap.service.api.told import told_of_grant, told_of_person, told_of_request
 from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
-from leakcap.service.store.confirmed import ONE_TIME_PASSWORD, ROLE
+from leakcap.service.store.confirmed import CERTIFICATE, ONE_TIME_PASSWORD, ROLE
 from leakcap.service.store.errors import Forbidden
 from leakcap.service.store.passwords import drawn_password
 from leakcap.service.store.roles import EVERYWHERE, Role
@@ -68,14 +68,22 @@ def remove_person(curator: Curator, principal: Principal, subject: str) -> None:
     curator.store.people.remove(subject, by=principal.subject)
 
 
-def register_certificate(curator: Curator, principal: Principal, subject: str, thumbprint: str) -> None:
-    """From here on this certificate is this person's."""
+def register_certificate(
+    curator: Curator, principal: Principal, subject: str, thumbprint: str
+) -> dict[str, Any] | None:
+    """From here on this certificate is this person's; where the curator asks for a second administrator, the
+    request for it."""
     curator.allow(principal, Action.SET_CERTIFICATE)
-    curator.store.certificates.register(subject, thumbprint, by=principal.subject)
+    book = curator.store.certificates
+    if not curator.configuration.second_administrator:
+        book.register(subject, thumbprint, by=principal.subject)
+        return None
+    book.require_may_wait(subject, thumbprint)
+    return ask_for_word(curator, principal, CERTIFICATE, subject=subject, body={"thumbprint": thumbprint})
 
 
 def withdraw_certificate(curator: Curator, principal: Principal, subject: str, thumbprint: str) -> None:
-    """It lets nobody in any more."""
+    """It lets nobody in any more, at once: that waits for nobody."""
     curator.allow(principal, Action.SET_CERTIFICATE)
     curator.store.certificates.withdraw(subject, thumbprint, by=principal.subject)
 
