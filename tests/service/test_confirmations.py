@@ -22,6 +22,7 @@ from leakcap.service.identity.oidc import OidcProvider
 from leakcap.service.running.continuing import require_continued
 from leakcap.service.store import Forbidden, NotFound, Role, StateConflict, Store
 from leakcap.service.store.confirmed import AMEND, CERTIFICATE, ONE_TIME_PASSWORD, RESUME, ROLE
+from leakcap.service.store.times import stored_time
 from service.authorities import Authority
 from service.conftest import Hands
 from service.direct import PASSWORD, written
@@ -178,13 +179,41 @@ def test_a_one_time_password_waits_too_and_no_hash_is_logged(staff: Store) -> No
     assert "argon2" not in repr(staff.acts.all())
 
 
+def asked_to_resume(store: Store, by: str = "local:olga") -> str:
+    """The number of a request for the end of the pause of now."""
+    if store.people.find(by) is None:
+        store.people.add(by, by="local:root")
+        store.grants.give(by, "owner", "ward", by="local:root")
+    pause = store.pauses.of("ward")
+    assert pause is not None
+    body = {"paused": stored_time(pause.time), "reason": pause.reason}
+    return store.confirmations.ask(RESUME, by=by, dataset="ward", body=body).id
+
+
+def test_a_word_for_the_end_of_one_pause_ends_no_other(staff: Store, clock: Hands) -> None:
+    staff.pauses.pause("ward", by="local:olga", reason="New labels.")
+    number, unnamed = (
+        asked_to_resume(staff),
+        staff.confirmations.ask(RESUME, by="local:olga", dataset="ward").id,
+    )
+    clock.pass_(minutes=1)
+    staff.pauses.resume("ward", by="local:olga")
+    staff.pauses.pause("ward", by="local:olga", reason="An accident.")
+    for one in (number, unnamed):
+        with pytest.raises(StateConflict, match="has ended, and it was paused anew"):
+            staff.confirmations.confirm(one, "local:rita")
+    assert staff.pauses.of("ward").reason == "An accident."  # type: ignore[union-attr]
+    assert staff.confirmations.confirm(asked_to_resume(staff), "local:rita").state == "done"
+    assert staff.pauses.of("ward") is None
+
+
 def test_the_end_of_a_pause_waits(staff: Store) -> None:
     staff.pauses.pause("ward", by="local:olga", reason="An accident.")
-    number = staff.confirmations.ask(RESUME, by="local:olga", dataset="ward").id
+    number = asked_to_resume(staff)
     assert staff.pauses.of("ward") is not None
+    again = asked_to_resume(staff, "local:otto")
     staff.confirmations.confirm(number, "local:rita")
     assert staff.pauses.of("ward") is None
-    again = staff.confirmations.ask(RESUME, by="local:olga", dataset="ward").id
     with pytest.raises(StateConflict, match="is not paused"):
         staff.confirmations.confirm(again, "local:rita")
     assert staff.confirmations.find(again).confirmed == ()  # nothing of a failed one is kept
@@ -328,6 +357,9 @@ def test_over_the_interface_the_acts_wait(curator: Curator) -> None:
     assert said(curator, "olga", "POST", "/v1/datasets/ward/pause", {"reason": "x"}).status == 204
     resumed = said(curator, "olga", "POST", "/v1/datasets/ward/resume", {})
     assert (resumed.status, resumed.told["act"]) == (202, "resume")
+    pause = curator.store.pauses.of("ward")
+    assert pause is not None
+    assert (resumed.told["paused"], resumed.told["reason"]) == (stored_time(pause.time), "x")
     listed = said(curator, "rita", "GET", "/v1/requests")
     assert "argon2" not in listed.content.decode()
     assert len(listed.told["requests"]) == 3
@@ -432,4 +464,41 @@ def test_at_the_terminal(tmp_path: Path) -> None:
         assert "is withdrawn from local:ng" in commanded("certificate", "ng", str(shown), "--withdraw")
         assert store.certificates.holder(one.thumbprint) is None
         require_continued(configuration, store)
-        assert store.acts.all()[-1].act == "ask for a second administrator"
+        # Once, before the first command wrote anything: the file's rule is the one that was told before.
+        told_of = [one.act for one in store.acts.all() if one.act == "ask for a second administrator"]
+        assert len(told_of) == 1
+
+
+def test_a_copy_of_the_file_without_the_rule_leaves_a_trace(tmp_path: Path) -> None:
+    """Whoever sits at the terminal switches it off, uses that, and the curator never saw it."""
+    file = written(tmp_path)
+    copy = file.with_name("copy.toml")
+    copy.write_text(file.read_text())
+    file.write_text(RULE + file.read_text())
+    from leakcap.service.configuration import load_configuration
+
+    configuration = load_configuration(file)
+    with Store.open(configuration.store) as store:
+        require_continued(configuration, store)
+        store.people.add("local:ng", by="setup")
+        before = store.verify_acts().rows
+
+        def commanded(*words: str) -> None:
+            told = CliRunner().invoke(command, ["curator", words[0], str(copy), *words[1:]])
+            assert told.exception is None, told.exception
+
+        commanded("people")
+        assert store.verify_acts().rows == before
+        commanded("grant", "ng", "--role", "approver:ward")
+        require_continued(configuration, store)
+        commanded("take", "ng", "--role", "approver:ward")
+        told = [one.act for one in store.acts.all(after=before)]
+        assert told == [
+            "no longer ask for a second administrator",
+            "give role",
+            "ask for a second administrator",
+            "no longer ask for a second administrator",
+            "take role",
+        ]
+        by = [one.by for one in store.acts.all(after=before)]
+        assert (by[0].partition(":")[0], by[2]) == ("shell", "supervisor")

@@ -267,7 +267,7 @@ def people(file: File) -> None:
 
     Example: leakcap curator people curator.toml
     """
-    with _store(file) as store:
+    with _store(file, writes=False) as store:
         for person in store.people.list():
             roles = ", ".join(
                 f"{one.role}:{one.dataset}" if one.dataset else str(one.role)
@@ -293,12 +293,22 @@ def openapi() -> None:
     typer.echo(json_text(document(), indent=2))
 
 
-def _store(file: Path) -> Store:
+def _store(file: Path, *, writes: bool = True) -> Store:
+    """The store. Before anything is written into it the log of acts tells whether this file, which may be
+    another one than the curator runs by, asks for a second administrator."""
     _require_extra()
     from leakcap.service.configuration import load_configuration
     from leakcap.service.store import Store
 
-    return Store.open(load_configuration(file).store)
+    configuration = load_configuration(file)
+    store = Store.open(configuration.store)
+    if writes:
+        try:
+            store.confirmations.note_rule(configuration.second_administrator, by=_by())
+        except BaseException:
+            store.close()
+            raise
+    return store
 
 
 def _second_administrator(file: Path) -> bool:

@@ -112,16 +112,18 @@ def put_back(
         return CuratorRestored(0 if missing else None, found)
     if missing and store is not None:
         made = datetime.fromtimestamp(kept.stat().st_mtime, UTC)
-        ended = _store_put_back(kept, store, by=by, made=made)
+        rule = configuration.second_administrator
+        ended = _store_put_back(kept, store, by=by, made=made, second_administrator=rule)
     return CuratorRestored(ended, ledgers(only_look=False))
 
 
-def _store_put_back(kept: Path, store: Path, *, by: str, made: datetime) -> int:
+def _store_put_back(kept: Path, store: Path, *, by: str, made: datetime, second_administrator: bool) -> int:
     """It stands in its place only once its tokens have ended."""
     part = _part(store)
     try:
         _copied(kept, part)
         with Store.open(f"sqlite:///{part.absolute()}", create=False) as opened:
+            opened.confirmations.note_rule(second_administrator, by=by)
             ended = opened.note_restored(made, by=by)
         with closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE").close()

@@ -166,6 +166,7 @@ class RequestTold(_Told):
     role: str | None
     thumbprint: str | None
     reason: str | None
+    paused: str | None
     policy: dict[str, Any] | None
     needed: int
     confirmed: list[str]

@@ -71,6 +71,7 @@ def told_of_request(pending: PendingAct) -> dict[str, Any]:
         "role": body.get("role"),
         "thumbprint": body.get("thumbprint"),
         "reason": body.get("reason"),
+        "paused": body.get("paused"),
         "policy": body.get("policy"),
         "needed": pending.needed,
         "confirmed": list(pending.confirmed),

@@ -92,6 +92,8 @@ def _web(configuration: Configuration, folder: Path, listener: socket.socket) ->
 
     engine = EngineClient(str(folder / "engine.sock"), seconds=configuration.limits.seconds)
     with Store.open(configuration.store) as store:
+        # The rule that this process has read: the file may have changed since the supervisor read it.
+        store.confirmations.note_rule(configuration.second_administrator, by="web worker")
         curator = Curator(configuration, store, engine, providers_of(configuration))
         tls = configuration.tls
         server = uvicorn.Server(

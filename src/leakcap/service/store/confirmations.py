@@ -25,7 +25,7 @@ from leakcap.service.store.acts import append_act
 from leakcap.service.store.confirmed import ADMINISTRATORS, AMEND, done_now, named_act, require_asker
 from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import Forbidden, NotFound, StateConflict
-from leakcap.service.store.schema import ACTS, CONFIRMATIONS, GRANTS, PENDING, PEOPLE
+from leakcap.service.store.schema import ACTS, CONFIRMATIONS, GRANTS, HEAD, PENDING, PEOPLE
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["ConfirmationBook", "PendingAct"]
@@ -164,6 +164,8 @@ class ConfirmationBook:
         """Write down that a second administrator is asked for, or no longer, where that has changed."""
         last = select(ACTS.c.act).where(ACTS.c.act.in_(_RULE)).order_by(ACTS.c.seq.desc()).limit(1)
         with self._database.writing() as connection:
+            # Of processes that begin at once one writes it.
+            connection.execute(select(HEAD.c.seq).with_for_update())
             before = connection.execute(last).scalar_one_or_none()
             if (before == _RULE[0]) != asked_for:
                 append_act(connection, self._clock(), by, _RULE[0] if asked_for else _RULE[1])
@@ -233,7 +235,7 @@ def _told(connection: Connection, now: datetime, by: str, act: str, row: Any, *,
 def _shown(act: str, body: str) -> dict[str, Any]:
     """What of a request the log tells: never a hash, and no whole policy."""
     told = json.loads(body)
-    return {name: told[name] for name in ("role", "thumbprint", "reason") if name in told}
+    return {name: told[name] for name in ("role", "thumbprint", "paused", "reason") if name in told}
 
 
 def _state(row: Any, now: datetime) -> str:

@@ -95,4 +95,6 @@ def done_now(connection: Connection, row: Any, now: datetime, details: Mapping[s
     elif row.act == CERTIFICATE:
         certificate_registered(connection, row.subject, body["thumbprint"], now, by=row.by, more=details)
     else:
-        pause_ended(connection, row.dataset, now, by=row.by, more=details)
+        # A request that does not say which pause it means ends none.
+        paused = body.get("paused", "")
+        pause_ended(connection, row.dataset, now, by=row.by, paused=paused, more=details)

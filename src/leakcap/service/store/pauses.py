@@ -73,9 +73,25 @@ class PauseBook:
 
 
 def pause_ended(
-    connection: Connection, dataset: str, now: datetime, *, by: str, more: Mapping[str, Any] | None = None
+    connection: Connection,
+    dataset: str,
+    now: datetime,
+    *,
+    by: str,
+    paused: str | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
-    """End a pause in the caller's transaction; the log of acts tells `more` of it."""
-    if not connection.execute(delete(PAUSES).where(PAUSES.c.dataset == dataset)).rowcount:
+    """End a pause in the caller's transaction, with `paused` the one that began at this stored time and no
+    other; the log of acts tells `more` of it."""
+    found = connection.execute(
+        select(PAUSES.c.time).where(PAUSES.c.dataset == dataset).with_for_update()
+    ).scalar_one_or_none()
+    if found is None:
         raise StateConflict(f"`{dataset}` is not paused. Nothing changed.")
+    if paused is not None and found != paused:
+        raise StateConflict(
+            f"The pause of `{dataset}` that this was asked for has ended, and it was paused anew. Nothing "
+            "changed. Refuse it; the end of the new pause can be asked for."
+        )
+    connection.execute(delete(PAUSES).where(PAUSES.c.dataset == dataset))
     append_act(connection, now, by, "resume", dataset=dataset, details=more)

@@ -10,6 +10,7 @@ from leakcap.service.api.verbs.people import ask_for_word
 from leakcap.service.authorization import Action
 from leakcap.service.identity.principal import Principal
 from leakcap.service.store.confirmed import AMEND, RESUME
+from leakcap.service.store.times import stored_time
 
 __all__ = [
     "amend_policy",
@@ -33,8 +34,11 @@ def pause_dataset(curator: Curator, principal: Principal, dataset: str, reason: 
 def resume_dataset(curator: Curator, principal: Principal, dataset: str) -> dict[str, Any] | None:
     """Questions are answered again; where the curator asks for a second administrator, the request for it."""
     curator.allow(principal, Action.RESUME, dataset)
-    if curator.configuration.second_administrator and curator.store.pauses.of(dataset) is not None:
-        return ask_for_word(curator, principal, RESUME, dataset=dataset)
+    pause = curator.store.pauses.of(dataset)
+    if curator.configuration.second_administrator and pause is not None:
+        # Of this pause: whoever confirms it says nothing of one that begins later, for another reason.
+        body = {"paused": stored_time(pause.time), "reason": pause.reason}
+        return ask_for_word(curator, principal, RESUME, dataset=dataset, body=body)
     curator.store.pauses.resume(dataset, by=principal.subject)
     return None
 
