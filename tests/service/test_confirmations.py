@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 from typer.testing import CliRunner
 
 from leakcap.cli.main import app as command
-from leakcap.errors import InvalidParameter
+from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
 from leakcap.service.authorization import CURATOR_WIDE
+from leakcap.service.engine.calling import EngineClient, EngineFailed
 from leakcap.service.identity.oidc import OidcProvider
 from leakcap.service.running.continuing import require_continued
 from leakcap.service.store import Forbidden, NotFound, Role, StateConflict, Store
@@ -400,6 +401,95 @@ def test_an_amendment_waits_and_is_made_of_the_policy_that_it_was_meant_for(cura
     no = {"verdict": "refuse", "reason": "Enough."}
     assert said(curator, "rita", "POST", f"/v1/requests/{second.told['id']}", no).told["state"] == "refused"
     assert [one.act for one in curator.store.confirmations.list()] == [AMEND, AMEND]
+
+
+class Faulty:
+    """An engine that fails at an amendment: after it was made, or before."""
+
+    def __init__(self, curator: Curator, kind: str, *, made: bool) -> None:
+        self._engine, self._kind, self._made, self.gone = curator.engine, kind, made, False
+
+    def call(self, operation: str, *given: Any, **more: Any) -> Any:
+        preview = operation == "amend" and given[2]["preview"]
+        if self.gone and operation != "amend":
+            raise EngineFailed("unreachable")
+        if operation != "amend" or preview:
+            return self._engine.call(operation, *given, **more)
+        if self._made:
+            self._engine.call(operation, *given, **more)
+        if self._kind == "refused":
+            raise LedgerError("The ledger is locked.")
+        raise EngineFailed(self._kind)
+
+
+def faulty(curator: Curator, kind: str, *, made: bool) -> tuple[Curator, Faulty, str]:
+    """The curator with that engine, and the number of an amendment that waits there."""
+    engine = Faulty(curator, kind, made=made)
+    found = replace(curator, engine=cast(EngineClient, engine))
+    before = curator.engine.call("describe", "ward", "local:olga")["policy"]
+    body = {"policy": {**before, "caps": {"epsilon": 20.0}}, "reason": "A longer study.", "preview": False}
+    told = said(found, "olga", "POST", "/v1/datasets/ward/amend", body)
+    assert told.status == 202
+    return found, engine, told.told["id"]
+
+
+def became(curator: Curator, number: str) -> tuple[str, list[str], float]:
+    """The request's state, what the log tells of its end, and the cap that governs."""
+    acts = [one.act for one in curator.store.acts.all() if one.act.endswith(AMEND)]
+    policy = curator.engine.call("describe", "ward", "local:olga")["policy"]
+    return curator.store.confirmations.find(number).state, acts[2:], policy["caps"]["epsilon"]
+
+
+@pytest.mark.parametrize("kind", ["time", "ended", "internal", "refused"])
+def test_an_amendment_that_was_made_is_said_to_be_whatever_the_engine_said(
+    curator: Curator, kind: str
+) -> None:
+    found, _, number = faulty(curator, kind, made=True)
+    told = said(found, "rita", "POST", f"/v1/requests/{number}", {"verdict": "confirm"})
+    assert (told.status, told.told["state"]) == (200, "done")
+    assert became(curator, number) == ("done", ["amend the policy"], 20.0)
+
+
+@pytest.mark.parametrize("kind", ["time", "ended", "internal", "unreachable", "refused"])
+def test_one_that_was_not_is_said_to_have_failed_once_that_is_known(curator: Curator, kind: str) -> None:
+    found, _, number = faulty(curator, kind, made=False)
+    cap = became(curator, number)[2]
+    assert said(found, "rita", "POST", f"/v1/requests/{number}", {"verdict": "confirm"}).status >= 400
+    if kind == "time":  # the engine may still be at it
+        assert became(curator, number) == ("begun", [], cap)
+        assert said(found, "rita", "GET", "/v1/requests").told["requests"][0]["state"] == "begun"
+        later = curator.store.clock() + timedelta(minutes=10)
+        object.__setattr__(curator.store, "clock", lambda: later)
+        assert said(found, "rita", "GET", "/v1/requests").told["requests"][0]["state"] == "failed"
+    assert became(curator, number) == ("failed", ["failed to amend the policy"], cap)
+
+
+def test_what_an_engine_did_that_could_not_be_asked_then_is_told_at_the_next_look(curator: Curator) -> None:
+    """Also where another amendment has come after it."""
+    found, engine, number = faulty(curator, "ended", made=True)
+    engine.call = _dying(engine)  # type: ignore[method-assign]
+    assert said(found, "rita", "POST", f"/v1/requests/{number}", {"verdict": "confirm"}).status >= 500
+    assert became(curator, number) == ("begun", [], 20.0)
+    engine.gone = False
+    policy = curator.engine.call("describe", "ward", "local:olga")["policy"]
+    third = {"policy": {**policy, "caps": {"epsilon": 25.0}}, "reason": "Another.", "preview": False}
+    curator.engine.call("amend", "ward", "local:olga", third)
+    assert said(found, "olga", "GET", "/v1/requests").told["requests"][0]["state"] == "done"
+    assert became(curator, number) == ("done", ["amend the policy"], 25.0)
+
+
+def _dying(engine: Faulty) -> Any:
+    """After the amendment nothing is answered any more."""
+    call = engine.call
+
+    def called(operation: str, *given: Any, **more: Any) -> Any:
+        try:
+            return call(operation, *given, **more)
+        except EngineFailed:
+            engine.gone = True
+            raise
+
+    return called
 
 
 def test_in_the_console_one_asks_and_another_confirms(curator: Curator) -> None:

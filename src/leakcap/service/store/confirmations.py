@@ -39,7 +39,7 @@ WAITS, BEGUN, DONE, FAILED, REFUSED, WITHDRAWN = "waits", "begun", "done", "fail
 class PendingAct:
     """An act that waits: `needed` administrators have to confirm it, `confirmed` have. `state` is one of
     waits, expired, begun, done, failed, refused and withdrawn; `body` what it takes beside subject and data
-    set."""
+    set; `last_word` when somebody last confirmed it, None where nobody has."""
 
     id: str
     act: str
@@ -52,6 +52,7 @@ class PendingAct:
     state: str
     created: datetime
     expires: datetime
+    last_word: datetime | None
 
 
 class ConfirmationBook:
@@ -124,13 +125,17 @@ class ConfirmationBook:
             return _pending(connection, row.id, now)
 
     def settle(self, number: str, *, done: bool) -> PendingAct:
-        """Say what became of an amendment that was begun."""
+        """Say what became of an amendment that was begun; the same may be said twice. Raises `StateConflict`
+        where it is said otherwise."""
         now = self._clock()
         with self._database.writing() as connection:
             row = connection.execute(select(PENDING).where(PENDING.c.id == number).with_for_update()).one()
+            became = DONE if done else FAILED
+            if row.state == became:
+                return _pending(connection, row.id, now)
             if row.state != BEGUN:
                 raise StateConflict(f"Request {row.id} is {row.state}. Nothing changed.")
-            _become(connection, row.id, DONE if done else FAILED)
+            _become(connection, row.id, became)
             _told(connection, now, row.by, row.act if done else f"failed to {row.act}", row)
             return _pending(connection, row.id, now)
 
@@ -246,7 +251,8 @@ def _pending(connection: Connection, number: str, now: datetime) -> PendingAct:
     row = connection.execute(select(PENDING).where(PENDING.c.id == number)).one_or_none()
     if row is None:
         raise NotFound("There is no such request.")
-    said = select(CONFIRMATIONS.c.subject).where(CONFIRMATIONS.c.pending == number)
+    said = select(CONFIRMATIONS.c.subject, CONFIRMATIONS.c.time).where(CONFIRMATIONS.c.pending == number)
+    words = connection.execute(said.order_by(CONFIRMATIONS.c.subject)).all()
     return PendingAct(
         row.id,
         row.act,
@@ -255,8 +261,9 @@ def _pending(connection: Connection, number: str, now: datetime) -> PendingAct:
         row.dataset,
         json.loads(row.body),
         row.needed,
-        tuple(connection.execute(said.order_by(CONFIRMATIONS.c.subject)).scalars()),
+        tuple(one.subject for one in words),
         _state(row, now),
         moment_of(row.created),
         moment_of(row.expires),
+        max((moment_of(one.time) for one in words), default=None),
     )
