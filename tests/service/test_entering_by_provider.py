@@ -269,9 +269,90 @@ def test_a_planted_console_that_never_asks_again_is_seen(
 ) -> None:
     browser, later = Browser(curator), Later(curator, providers["uni"])
     back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
-    monkeypatch.setattr("leakcap.service.console.visiting._ASKED_AGAIN", timedelta(hours=12))
+    monkeypatch.setattr("leakcap.service.identity.principal._ASKED_AGAIN", timedelta(hours=12))
     later.pass_(minutes=90)
     assert browser.get("/tokens").status_code == 200  # what the test above would find
+    fields = {"form": browser.token(), "label": "kept", "days": "366"}
+    assert browser.send("/tokens", fields).status_code == 201  # and what the one of tokens would
+    # One that takes whoever comes back for the person whom it asked about.
+    monkeypatch.undo()
+    monkeypatch.setattr("leakcap.service.store.tokens.TokenBook.goes_on", lambda *_: True)
+    curator.store.people.add("uni:another", by="local:root")
+    address = asked_again(browser, "/tokens")
+    assert back(browser, providers["uni"].sign_in(address, "another")).status_code == 200
+
+
+@pytest.mark.parametrize("other", ["another", "a-stranger"])
+def test_another_person_who_comes_back_is_not_signed_in_and_the_session_ends(
+    curator: Curator, providers: dict[str, Scripted], other: str
+) -> None:
+    """Somebody else has signed in at the provider since, in the same browser."""
+    curator.store.people.add("uni:another", by="local:root")
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
+    session = browser.web.cookies[COOKIE]
+    later.pass_(hours=1)
+    address = asked_again(browser, "/tokens")
+    assert "8f14e45f" not in browser.web.cookies[BEGUN]
+    answer = back(browser, providers["uni"].sign_in(address, other))
+    assert answer.status_code == 403
+    assert "does not know the person who was signed in here" in answer.text
+    assert other not in answer.text
+    assert curator.store.tokens.find(session) is None
+    assert COOKIE not in browser.web.cookies
+    assert curator.store.tokens.list(f"uni:{other}", kind=SESSION) == ()
+    assert browser.get("/tokens").headers["location"] == "/sign-in?to=%2Ftokens"
+    # Whoever begins anew, and is asked for nobody in particular, is signed in.
+    assert back(browser, providers["uni"].sign_in(begun(browser), "another")).status_code == 200
+
+
+def test_what_is_kept_for_the_way_back_cannot_be_made_to_ask_for_nobody(
+    curator: Curator, providers: dict[str, Scripted]
+) -> None:
+    """The session's number is part of the state: without it the answer is of another sign-in."""
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
+    later.pass_(hours=1)
+    told = providers["uni"].sign_in(asked_again(browser, "/tokens"), "8f14e45f")
+    kept = browser.web.cookies[BEGUN]
+    browser.web.cookies.clear()
+    browser.web.cookies.set(BEGUN, kept.rpartition(":")[0])
+    refused(back(browser, told), browser)
+
+
+def test_whoever_signed_out_while_the_provider_was_asked_stays_out(
+    curator: Curator, providers: dict[str, Scripted]
+) -> None:
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
+    later.pass_(hours=1)
+    told = providers["uni"].sign_in(asked_again(browser, "/tokens"), "8f14e45f")
+    curator.store.tokens.end(browser.web.cookies[COOKIE])
+    assert back(browser, told).status_code == 403
+
+
+def test_a_token_takes_a_providers_word_of_within_the_hour(
+    curator: Curator, providers: dict[str, Scripted]
+) -> None:
+    """A form that was open goes on for two hours, and makes nothing that outlasts the provider's word."""
+    browser, later = Browser(curator), Later(curator, providers["uni"])
+    back(browser, providers["uni"].sign_in(begun(browser), "8f14e45f"))
+    fields = {"form": browser.token(), "label": "kept", "days": "366"}
+    later.pass_(minutes=59)
+    assert browser.send("/tokens", fields).status_code == 201
+    later.pass_(minutes=1)
+    answer = browser.send("/tokens", fields)
+    assert (answer.status_code, "No token was made." in answer.text) == (403, True)
+    assert len(curator.store.tokens.list("uni:8f14e45f")) == 1
+    back(browser, providers["uni"].sign_in(asked_again(browser, "/tokens"), "8f14e45f"))
+    assert browser.send("/tokens", {**fields, "form": browser.token()}).status_code == 201
+
+
+def test_a_local_account_makes_tokens_at_any_hour(curator: Curator, providers: dict[str, Scripted]) -> None:
+    browser, later = visitor(curator, "ada"), Later(curator, providers["uni"])
+    later.pass_(hours=11)
+    fields = {"form": browser.token(), "label": "kept", "days": "3"}
+    assert browser.send("/tokens", fields).status_code == 201
 
 
 def test_nobody_else_is_sent_to_a_provider(curator: Curator, providers: dict[str, Scripted]) -> None:

@@ -197,6 +197,37 @@ def test_a_planted_maker_of_tokens_that_does_not_ask_is_seen(
     assert store.tokens.find(made.secret) is not None  # what the test above refuses
 
 
+def test_what_was_used_or_refused_since_the_backup_is_over_in_what_is_put_back(
+    store: Store, alice: str, clock: Hands
+) -> None:
+    """A store that is put back knows nothing of what was done after the backup."""
+    for name in ("rita", "eve"):
+        store.people.add(f"local:{name}", by="local:root")
+    store.grants.give("local:rita", "admin", by="local:root")
+    store.passwords.give_one_time(alice, GIVEN, by="local:root")
+    role = {"role": "approver"}
+    number = store.confirmations.ask(
+        "give role", by="local:root", subject="local:eve", dataset="ward", body=role
+    ).id
+    made = clock()
+    clock.pass_(hours=1)
+    store.note_restored(made, by="shell:op")
+    for attempt in (sign_in, lambda *given: choose_password(*given[:2], NEW, *given[2:])):
+        with pytest.raises(Unauthenticated):
+            attempt("alice", GIVEN, HERE, store)
+    with pytest.raises(StateConflict, match="is expired"):
+        store.confirmations.confirm(number, "local:rita")
+    assert store.grants.of("local:eve") == ()
+    details = store.acts.all()[-1].details
+    assert (details["one-time passwords"], details["requests"]) == (1, 1)
+    # A password that its person chose, and what is asked anew, are good.
+    store.passwords.set(alice, OLD, by=alice)
+    assert sign_in("alice", OLD, HERE, store)
+    assert store.confirmations.ask(
+        "give role", by="local:root", subject="local:eve", dataset="ward", body=role
+    )
+
+
 @pytest.fixture
 def curator(tmp_path: Path) -> Iterator[Curator]:
     found = staffed(tmp_path)

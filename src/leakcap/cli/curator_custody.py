@@ -58,8 +58,8 @@ def restore(
 ) -> None:
     """Put the store and all ledgers back. A ledger that lacks spends is refused, and they are named.
 
-    All tokens and sessions end, because some may have been revoked since. People and roles are as they were:
-    look through them before the curator runs.
+    All tokens and sessions end, because some may have been revoked since, and so do one-time passwords and
+    requests to administrators. People and roles are as they were: look through them before the curator runs.
 
     Example: leakcap curator restore curator.toml /var/backups/curator --preview
     """

@@ -83,7 +83,8 @@ def put_back(
 
     Nothing is written unless all of it can be: `LedgerError` names the ledger that lacks spends which its
     anchor knows, unless `book_lost` books them. A store that stands is left. In one that is put back all
-    tokens and sessions end, because some may have been revoked since; people and roles are as they were.
+    tokens, sessions, one-time passwords and requests to administrators end, because some may have been ended
+    since; people and roles are as they were.
     """
     unknown = set(anchors) - set(configuration.data)
     if unknown:

@@ -9,8 +9,16 @@ from fastapi.responses import RedirectResponse, Response
 
 from leakcap.service.api.verbs import identity as verbs
 from leakcap.service.console.entering import address_within, entrance
-from leakcap.service.console.session import begun_of, drop_begun, keep_begun, keep_cookie
-from leakcap.service.console.visiting import console_of
+from leakcap.service.console.session import (
+    begun_of,
+    drop_begun,
+    drop_cookie,
+    keep_begun,
+    keep_cookie,
+    session_of,
+)
+from leakcap.service.console.visiting import Console, console_of
+from leakcap.service.identity.authenticate import SessionCookie
 from leakcap.service.identity.code_flow import BegunSignIn
 from leakcap.service.identity.fetching import FetchFailed
 from leakcap.service.identity.principal import Unauthenticated
@@ -35,9 +43,12 @@ def depart_page(request: Request, alias: str) -> Response:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return RedirectResponse("/sign-in", 303)
     since = int(console.curator.store.clock().timestamp())
-    begun = BegunSignIn(secrets.token_urlsafe(32), alias, since, to)
+    silent = "again" in request.query_params
+    # The session's cookie does not come along when the provider sends the browser back; its number does.
+    session = _session_at(request, console, alias) if silent else ""
+    begun = BegunSignIn(secrets.token_urlsafe(32), alias, since, to, session)
     try:
-        answer = RedirectResponse(flow.address(begun, silent="again" in request.query_params), 303)
+        answer = RedirectResponse(flow.address(begun, silent=silent), 303)
     except FetchFailed:
         wrong = "The provider cannot be reached. Try again in a moment."
         return entrance(console, {"to": to, "wrong": wrong}, 503)
@@ -64,6 +75,8 @@ def arrive_page(request: Request, alias: str) -> Response:
         answer = entrance(console, {"to": to, "wrong": _NO_LONGER if gone else _FAILED}, 401)
     except Forbidden as error:
         answer = entrance(console, {"to": "", "wrong": str(error)}, 403)
+        if begun is not None and begun.session:
+            drop_cookie(answer, configuration)
     else:
         # A page that goes on by itself: after a redirect from elsewhere browsers would keep the session's
         # cookie to themselves, which goes to pages that this site's own pages lead to (`SameSite=Strict`).
@@ -71,3 +84,13 @@ def arrive_page(request: Request, alias: str) -> Response:
         keep_cookie(answer, configuration, issued.secret)
     drop_begun(answer, configuration)
     return answer
+
+
+def _session_at(request: Request, console: Console, alias: str) -> str:
+    """The number of this browser's session at this provider; empty where it has none."""
+    text = session_of(request, console.curator.configuration)
+    try:
+        found = console.curator.known(request, SessionCookie(text) if text else None)
+    except Unauthenticated:
+        return ""
+    return found.session or "" if found.provider == alias else ""

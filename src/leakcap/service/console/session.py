@@ -41,7 +41,9 @@ __all__ = [
 
 _SECONDS = 12 * 60 * 60
 _SECONDS_TO_ENTER = 10 * 60
-_BEGUN = re.compile(r"([A-Za-z0-9_-]{43}):([a-z0-9-]{1,32}):([0-9]{1,12}):([A-Za-z0-9_.~%-]{0,900})")
+_BEGUN = re.compile(
+    r"([A-Za-z0-9_-]{43}):([a-z0-9-]{1,32}):([0-9]{1,12}):([A-Za-z0-9_.~%-]{0,900})(?::([0-9a-f]{16}))?"
+)
 
 
 def cookie_name(configuration: Configuration) -> str:
@@ -67,7 +69,8 @@ def drop_cookie(response: Response, configuration: Configuration) -> None:
 
 def keep_begun(response: Response, configuration: Configuration, begun: BegunSignIn) -> None:
     """Have the browser keep what ties the provider's answer to it."""
-    fields = ":".join((begun.secret, begun.alias, str(begun.since), quote(begun.to, "")))
+    told = (begun.secret, begun.alias, str(begun.since), quote(begun.to, ""), begun.session)
+    fields = ":".join(told if begun.session else told[:-1])
     sent = _sent(configuration, "lax")
     response.set_cookie(_name_of_begun(configuration), fields, max_age=_SECONDS_TO_ENTER, **sent)
 
@@ -77,8 +80,8 @@ def begun_of(request: Request, configuration: Configuration) -> BegunSignIn | No
     found = _BEGUN.fullmatch(request.cookies.get(_name_of_begun(configuration), ""))
     if found is None:
         return None
-    secret, alias, since, to = found.groups()
-    return BegunSignIn(secret, alias, int(since), unquote(to))
+    secret, alias, since, to, session = found.groups()
+    return BegunSignIn(secret, alias, int(since), unquote(to), session or "")
 
 
 def drop_begun(response: Response, configuration: Configuration) -> None:

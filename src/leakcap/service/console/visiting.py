@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -21,13 +20,11 @@ from leakcap.service.console.session import form_token, session_of
 from leakcap.service.identity.authenticate import SessionCookie
 from leakcap.service.identity.principal import Principal
 from leakcap.service.store.errors import Forbidden
-from leakcap.service.store.subjects import LOCAL
 
 __all__ = ["AskAgain", "Console", "Form", "Sent", "Visit", "Visitor", "console_of"]
 
 
 _ENTRANCES = 30
-_ASKED_AGAIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -111,8 +108,7 @@ def _visitor(request: Request) -> Visitor:
     principal = found.principal
     # A script looks at a job: it cannot go to the provider and back, and the next page does.
     page = request.headers.get("sec-fetch-dest", "document") == "document"
-    since = None if principal.provider == LOCAL or not page else principal.since
-    if since is not None and found.curator.store.clock() - since >= _ASKED_AGAIN:
+    if page and not principal.known_lately(found.curator.store.clock()):
         raise AskAgain(principal.provider)
     return found
 

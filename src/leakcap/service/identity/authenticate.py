@@ -140,7 +140,8 @@ def sign_in_by_code(
     certificates are asked for, with the one of this `holder`.
 
     Raises `Unauthenticated`, in one sentence for every reason, and `Forbidden` for somebody verified whom
-    nobody has added, who is told under which name to be.
+    nobody has added, who is told under which name to be; and where the provider was asked about the person of
+    a session and knows another one: that session ends.
     """
     try:
         if begun is None:
@@ -156,6 +157,8 @@ def sign_in_by_code(
         _refuse(Refusal.SUBJECT)
     except Refused as refused:
         _refuse(refused.kind)
+    if begun.session and not store.tokens.goes_on(begun.session, subject):
+        raise Forbidden("Your provider does not know the person who was signed in here. Sign in again.")
     try:
         return store.tokens.issue(subject, lifetime=_PROVIDER_SESSION, kind=SESSION)
     except NotFound:

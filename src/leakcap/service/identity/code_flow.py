@@ -33,7 +33,8 @@ _MOST = 4096
 
 @dataclass(frozen=True)
 class BegunSignIn:
-    """What a browser keeps of a sign-in that it began: a secret, the provider, when, and where to go on.
+    """What a browser keeps of a sign-in that it began: a secret, the provider, when, and where to go on; with
+    the number of a `session` the provider is asked whether it still knows the person of that one.
 
     >>> begun = BegunSignIn("s", "uni", 0, "/queue")
     >>> len({begun.state, begun.nonce, begun.verifier, BegunSignIn("s", "other", 0, "/queue").state})
@@ -44,11 +45,12 @@ class BegunSignIn:
     alias: str
     since: int
     to: str
+    session: str = ""
 
     @property
     def state(self) -> str:
         """What the provider returns untouched."""
-        return self._made("state", self.alias, str(self.since), self.to)
+        return self._made("state", self.alias, str(self.since), self.to, self.session)
 
     @property
     def nonce(self) -> str:

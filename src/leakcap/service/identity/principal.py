@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leakcap.errors import LeakcapError
 from leakcap.service.store.scopes import TokenScope
+from leakcap.service.store.subjects import LOCAL
 
 __all__ = ["Principal", "Unauthenticated"]
+
+_ASKED_AGAIN = timedelta(hours=1)
 
 
 class Unauthenticated(LeakcapError):
@@ -36,3 +39,8 @@ class Principal:
     agent: bool = False
     since: datetime | None = None
     session: str | None = None
+
+    def known_lately(self, now: datetime) -> bool:
+        """Whether the provider, where they signed in at one, said within the hour that it knows them."""
+        asked = None if self.provider == LOCAL or self.session is None else self.since
+        return asked is None or now - asked < _ASKED_AGAIN

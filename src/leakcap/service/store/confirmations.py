@@ -28,7 +28,7 @@ from leakcap.service.store.errors import Forbidden, NotFound, StateConflict
 from leakcap.service.store.schema import ACTS, CONFIRMATIONS, GRANTS, HEAD, PENDING, PEOPLE
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["ConfirmationBook", "PendingAct"]
+__all__ = ["WAITS", "ConfirmationBook", "PendingAct"]
 
 _KEPT = timedelta(days=7)
 _RULE = ("ask for a second administrator", "no longer ask for a second administrator")

@@ -12,7 +12,7 @@ from leakcap.ledger.chain import START
 from leakcap.service.store.acts import ActLog, VerifiedActs, append_act
 from leakcap.service.store.attempts import AttemptCounter
 from leakcap.service.store.certificates import CertificateBook
-from leakcap.service.store.confirmations import ConfirmationBook
+from leakcap.service.store.confirmations import WAITS, ConfirmationBook
 from leakcap.service.store.database import StoreDatabase, database_at
 from leakcap.service.store.decisions import DecisionBook
 from leakcap.service.store.grants import GrantBook
@@ -20,7 +20,7 @@ from leakcap.service.store.jobs import JobQueue
 from leakcap.service.store.passwords import HASHER, PasswordBook
 from leakcap.service.store.pauses import PauseBook
 from leakcap.service.store.people import Directory
-from leakcap.service.store.schema import TOKENS, make_tables, require_store_version
+from leakcap.service.store.schema import PENDING, PEOPLE, TOKENS, make_tables, require_store_version
 from leakcap.service.store.served import ServedBook
 from leakcap.service.store.thresholds import ThresholdBook
 from leakcap.service.store.times import Clock, stored_time, utc_now
@@ -85,13 +85,23 @@ class Store:
         return self.acts.verify()
 
     def note_restored(self, made: datetime, *, by: str) -> int:
-        """Write down that this is the backup of that moment, and end all tokens and sessions, because some
-        may have been revoked since; how many there were."""
+        """Write down that this is the backup of that moment, and end what may have ended since: all tokens
+        and sessions, one-time passwords, which may have been used, and requests that wait, which may have
+        been refused; how many tokens and sessions there were."""
         now = self.clock()
         live = TOKENS.c.revoked.is_(None)
+        good = PEOPLE.c.one_time > stored_time(now)
+        waits = (PENDING.c.state == WAITS) & (PENDING.c.expires > stored_time(now))
         with self._database.writing() as connection:
             ended = connection.execute(TOKENS.update().where(live).values(revoked=stored_time(now))).rowcount
-            details = {"made": stored_time(made), "tokens": ended}
+            used = PEOPLE.update().where(good).values(one_time=stored_time(now))
+            over = PENDING.update().where(waits).values(expires=stored_time(now))
+            details = {
+                "made": stored_time(made),
+                "tokens": ended,
+                "one-time passwords": connection.execute(used).rowcount,
+                "requests": connection.execute(over).rowcount,
+            }
             append_act(connection, now, by, "restore the store", details=details)
         return ended
 

@@ -170,6 +170,16 @@ class TokenBook:
             with self._database.writing() as connection:
                 connection.execute(TOKENS.update().where(live).values(revoked=stored_time(self._clock())))
 
+    def goes_on(self, session: str, subject: str) -> bool:
+        """Whether this session goes on and is this person's; where it is another's, it ends."""
+        now = stored_time(self._clock())
+        live = (TOKENS.c.id == session) & (TOKENS.c.kind == SESSION) & TOKENS.c.revoked.is_(None)
+        with self._database.writing() as connection:
+            theirs = live & (TOKENS.c.subject != subject)
+            connection.execute(TOKENS.update().where(theirs).values(revoked=now))
+            own = live & (TOKENS.c.subject == subject) & (TOKENS.c.expires > now)
+            return connection.execute(select(TOKENS.c.id).where(own)).first() is not None
+
     def forget(self, before: datetime) -> int:
         """Delete sessions that ended before this moment; how many there were. Tokens stay in the list."""
         old = (TOKENS.c.kind == SESSION) & (TOKENS.c.expires < stored_time(before))

@@ -14,7 +14,7 @@ from leakcap.service.configuration import LOCAL
 from leakcap.service.identity.authenticate import choose_password, require_holder, sign_in, sign_in_by_code
 from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
 from leakcap.service.identity.principal import Principal, Unauthenticated
-from leakcap.service.store.errors import NotFound, StateConflict
+from leakcap.service.store.errors import Forbidden, NotFound, StateConflict
 from leakcap.service.store.tokens import Issued
 
 __all__ = [
@@ -103,8 +103,14 @@ def list_tokens(curator: Curator, principal: Principal) -> list[dict[str, Any]]:
 
 def issue_token(curator: Curator, principal: Principal, given: NewTokenBody) -> Issued:
     """A new token; its secret is shown this once. Raises `Unauthenticated` where the session that asks ends
-    before the token is made."""
+    before the token is made, and `Forbidden` where their provider has not been asked for an hour: whom it let
+    go makes nothing that lasts."""
     curator.allow(principal, Action.ISSUE_TOKEN)
+    if not principal.known_lately(curator.store.clock()):
+        raise Forbidden(
+            "You signed in at your provider more than an hour ago. No token was made. Load the page again, "
+            "which asks the provider, and then make it."
+        )
     try:
         return curator.store.tokens.issue(
             principal.subject,
