@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -592,3 +593,27 @@ def test_a_copy_of_the_file_without_the_rule_leaves_a_trace(tmp_path: Path) -> N
         ]
         by = [one.by for one in store.acts.all(after=before)]
         assert (by[0].partition(":")[0], by[2]) == ("shell", "supervisor")
+
+
+def test_a_web_worker_tells_the_rule_that_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file may have changed since the supervisor read it, and a worker begins again by itself."""
+    from leakcap.service.configuration import load_configuration
+    from leakcap.service.running import process
+
+    class Served:
+        def __init__(self, config: object) -> None:
+            assert config is not None
+
+        async def serve(self, sockets: object) -> None:
+            """Nobody comes."""
+
+    monkeypatch.setattr("uvicorn.Server", Served)
+    monkeypatch.setattr("gc.freeze", lambda: None)
+    file = written(tmp_path)
+    file.write_text(RULE + file.read_text())
+    with socket.socket() as listener:
+        for _ in range(2):
+            process._web(load_configuration(file), tmp_path, listener)
+    with Store.open(load_configuration(file).store) as store:
+        told = [(one.by, one.act) for one in store.acts.all() if "second administrator" in one.act]
+    assert told == [("web worker", "ask for a second administrator")]
