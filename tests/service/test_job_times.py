@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,12 +20,13 @@ from starlette.testclient import TestClient
 import leakcap as lc
 from leakcap import Channel
 from leakcap.audit import audit_samples
-from leakcap.errors import InvalidParameter
+from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.ledger import Caps, Charge, Ledger, Spend, answer_once
 from leakcap.service import job_times, ticks
 from leakcap.service.api.curator import Curator
 from leakcap.service.configuration import Configuration, DataSource, load_configuration
 from leakcap.service.engine import process
+from leakcap.service.engine.calling import EngineClient
 from leakcap.service.engine.tables import OpenTables
 from leakcap.service.job_times import JobClock, JobTimes, LastTimePassed
 from leakcap.service.running import jobs
@@ -163,6 +167,51 @@ def test_an_answer_waits_for_the_next_time_and_after_the_last_there_is_none(pret
     clock.before_end()
     assert clock.elapsed == pytest.approx(13.0)
     assert JobTimes((2.0, 8.0)).reached(clock.elapsed) == 13.0
+
+
+@pytest.mark.parametrize(("took", "waits"), [(0.0, 2.0), (1.9, 2.0), (2.1, 4.0)])
+def test_nobody_is_ended_while_it_waits_to_say_that_it_has_ended(
+    pretended: Pretended, took: float, waits: float
+) -> None:
+    """With one time the process would be ended at the very moment until which it waits."""
+    told: list[tuple[float, float]] = []  # when the watch was set, and how long it leaves
+    clock = JobClock(JobTimes((2.0,)), pretended.now, watch=lambda left: told.append((clock.elapsed, left)))
+    clock.start()
+    pretended.now += took
+    clock.before_end()
+    assert clock.elapsed == pytest.approx(waits)
+    assert told[0] == pytest.approx((0.0, 2.0))
+    assert sum(told[-1]) > clock.elapsed + 1.0
+
+
+def test_an_engine_with_one_time_says_what_is_known_and_what_is_refused(tmp_path: Path) -> None:
+    """A process of the engine, with its alarm: until 0.4 s it waits, and is not ended."""
+    file = written(tmp_path, more=AS_JOBS)
+    file.write_text(file.read_text().replace(TIMES, "job_times = [0.4]"))
+    configuration, place = load_configuration(file), tmp_path / "e.sock"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(place))
+    listener.listen()
+    child = os.fork()
+    if not child:
+        process.answer_calls(listener, configuration, seconds=30.0)
+    listener.close()
+    try:
+        engine = EngineClient(str(place), seconds=5.0)
+
+        def told(key: str, body: Mapping[str, Any]) -> Any:
+            times = {"begun": time.monotonic(), "seconds": 0.4}
+            return engine.call("release", "ward", "local:ada", body, request=key * 64, **times)
+
+        engine.call("check", "ward", "")  # it has begun
+        first = told("a", COUNT)
+        assert told("b", COUNT)["answers"][0]["entry"] == first["answers"][0]["entry"]
+        with pytest.raises(InvalidQuery):
+            told("c", {"queries": [{**COUNT["queries"][0], "statistic": "nonsense"}]})
+        assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_what_is_spent_after_rows_were_read_waits_for_half_of_a_time(pretended: Pretended) -> None:

@@ -113,6 +113,8 @@ class JobClock:
     def before_end(self) -> None:
         """Hold back that it has ended, without an answer or with one that was known, until one of the times;
         after the last until `given_up`."""
+        # What is to be said is known: nobody who waits to say it is ended, by the watch that `start` set.
+        self._watch(self._times.given_up + min(_GRACE, self._times.last) - self.elapsed)
         wanted = self._times.after(self.elapsed)
         time.sleep(max(0.0, (self._times.given_up if wanted is None else wanted) - self.elapsed))
 
