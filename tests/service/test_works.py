@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from starlette.testclient import TestClient
 
+from leakcap.release.engine.duck import DuckDB
 from leakcap.service.api.curator import Curator
 from leakcap.service.running.jobs import work
 from service.direct import curator_in
@@ -82,6 +87,54 @@ def test_what_cannot_be_asked_fails_with_its_reason(curator: Curator) -> None:
     found = [web.get(f"/v1/jobs/{one['id']}", headers=ada).json() for one in (job, other)]
     assert [one["state"] for one in found] == ["failed", "failed"]
     assert found[0]["problem"]["type"] == "urn:leakcap:problem:budget-exceeded"
+    assert spent(curator) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["tree", "linear"])
+def test_the_answer_of_a_done_fit_reads_no_rows_and_leaves_on_the_clock(
+    curator: Curator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Under replace-one the rows are counted where something is paid, which is seen to be seen here."""
+    file = tmp_path / "policy.toml"
+    dose = "[columns.dose]\nbounds = [0.0, 9.0]\n"
+    file.write_text("rows = 90\n" + file.read_text().replace("add-remove-one", "replace-one") + dose)
+    rows = pyarrow.parquet.read_table(tmp_path / "ward.parquet")
+    doses = pyarrow.array([float(n % 9) for n in range(90)])
+    pyarrow.parquet.write_table(rows.append_column("dose", doses), tmp_path / "ward.parquet")
+    web = client_of(replace(curator, configuration=curator.configuration.model_copy(update={"tick": 0.2})))
+    ada, ran = signed_in(web, "ada"), list[str]()
+    target = {"tree": "ward", "linear": "dose"}[kind]
+    fit = {"model": {"kind": kind, "features": ["age"], "target": target, "epsilon": 1.0}}
+    job = asked_for(web, ada, "fits", fit)
+    run = DuckDB.run
+
+    def seen(self: Any, statement: Any, *more: Any) -> Any:
+        ran.append(str(statement))
+        return run(self, statement, *more)
+
+    monkeypatch.setattr(DuckDB, "run", seen)
+    worked(curator)
+    assert curator.store.jobs.find(job["id"]).problem is None
+    assert len(ran) >= 2  # they are counted, and read
+    del ran[:]
+    begun = time.monotonic()
+    told = web.get(f"/v1/jobs/{job['id']}/answer", headers=ada)
+    assert time.monotonic() - begun >= 0.2
+    assert told.json()["answers"][0]["repeated"] is True
+    assert ran == []
+
+
+def test_a_fit_to_another_number_of_rows_is_refused_before_it_is_paid(
+    curator: Curator, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text("rows = 91\n" + file.read_text().replace("add-remove-one", "replace-one"))
+    web = client_of(curator)
+    ada = signed_in(web, "ada")
+    job = asked_for(web, ada, "fits", FIT)
+    worked(curator)
+    told = web.get(f"/v1/jobs/{job['id']}", headers=ada).json()
+    assert (told["state"], told["problem"]["committed"]) == ("failed", False)
     assert spent(curator) == 0.0
 
 

@@ -147,6 +147,7 @@ class FitAccount:
     source: str = ""
     same_as: int | None = None
     request: Request | None = None
+    engine: Engine | None = None
 
     @property
     def replace(self) -> bool:
@@ -185,7 +186,7 @@ class FitAccount:
         """A table's policy and ledger, which count instead of the model's."""
         same = None if table.same_as is None else table.same_as.number
         own = (table.edition, table.named, same)
-        account = cls(table.policy, table.ledger, analyst or table.analyst, slot, *own)
+        account = cls(table.policy, table.ledger, analyst or table.analyst, slot, *own, engine=table.engine)
         account.check_policy()
         return account
 
@@ -207,11 +208,12 @@ class FitAccount:
                 "choose add-remove-one neighbours if the number is not public. Nothing was spent."
             )
 
-    def check_units(self, engine: Engine) -> None:
-        """Refuse a table of another size than the public one. Under add/remove-one it is never looked at."""
-        if not self.replace:
+    def check_units(self) -> None:
+        """Refuse a table of another size than the public one. Under add/remove-one it is never looked at, and
+        of arrays `check_rows` has seen to it."""
+        if self.engine is None or not self.replace:
             return
-        ((counted,),) = engine.run(engine.write(units_statement(self.policy))).rows()
+        ((counted,),) = self.engine.run(self.engine.write(units_statement(self.policy))).rows()
         if counted != self.policy.rows:
             raise DataError(wrong_number(self.policy))
 
@@ -232,6 +234,11 @@ class FitAccount:
         def prepare(
             _: Sequence[int], paid_before: bool
         ) -> Callable[[Sequence[Entry]], list[tuple[Floats, Any]]]:
+            # What is known is repeated without a look at the rows: this is reached by what is computed alone.
+            if self.engine is not None and self.replace and not paid_before:
+                self.ledger.check([fit])  # a refusal should not wait for the count
+            self.check_units()
+
             def compute(entries: Sequence[Entry]) -> list[tuple[Floats, Any]]:
                 values = np.atleast_2d(draw(entries[0]))
                 return [(values, values.tolist())]

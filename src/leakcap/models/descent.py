@@ -196,6 +196,7 @@ class PrivateGradientDescent(PrivateModel):
             found = account.answered(charge, draw, data=data, fresh=fresh)
             theta, self.entry_, self.repeated_ = found.values[0], found.entry, found.repeated
         else:
+            account.check_units()
             entry, last = resumed(account, saved, text)
             theta = self._descend(account, last, self._data(examples), batch, most)
             account.release(entry.id, theta)

@@ -94,7 +94,6 @@ class LinearRegression(PrivateModel):
         # Written out before the commit, so that nothing after it can fail because of the query.
         statement = query.statement(plan, engine, table.ledger.seed)
         query.check(engine)
-        account.check_units(engine)
         return self._paid(
             account, plan, query.text, lambda: query.run(statement, engine), data=table.state(), fresh=fresh
         )

@@ -116,7 +116,6 @@ class PrivateModel(Estimator, ABC):
         account = FitAccount.of_table(table, self.analyst, self.slot)
         labels = self._kind() == "classifier"
         examples = of_table(table, features, target, where, classes=labels, centred=self._centred())
-        account.check_units(table.engine)
         return account, examples
 
     def _centred(self) -> bool:

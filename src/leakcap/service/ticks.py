@@ -54,18 +54,22 @@ def rungs(seconds: float, tick: float) -> int:
 
 
 class LadderClock:
-    """The clock of one answer that is waited for: what it writes into the ledger is written on a rung."""
+    """The clock of one answer that is waited for: what it writes into the ledger is written on a rung.
 
-    def __init__(self, tick: float) -> None:
-        self._tick, self._begun = tick, time.monotonic()
+    `shown` says whether somebody may see the ledger before the answer leaves.
+    """
+
+    def __init__(self, tick: float, *, shown: bool = True) -> None:
+        self._tick, self._begun, self._shown = tick, time.monotonic(), shown
 
     def before_spend(self) -> None:
-        """Hold back what is spent, where rows were read before it."""
+        """Hold back what is spent, where rows were read before it: its time stays in the ledger."""
         self._wait()
 
     def before_release(self) -> None:
-        """Hold back an answer that was computed."""
-        self._wait()
+        """Hold back an answer that was computed, where that is shown before it leaves."""
+        if self._shown:
+            self._wait()
 
     def _wait(self) -> None:
         elapsed = time.monotonic() - self._begun

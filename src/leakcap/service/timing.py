@@ -2,8 +2,8 @@
 
 Of a job these are its times, and that there is no answer; of an answer that is waited for they are the rungs
 of its clock, and those of the clock that keeps the engine busy, which whoever waits in the queue behind it
-sees. Under replace-one there is a second moment to see, because rows are read before anything is spent, but
-not where one engine does everything, which shows nobody the budget meanwhile.
+sees. Under replace-one there is a second moment to see, because rows are read before anything is spent: the
+ledger keeps the time of the spend, whoever looks into it later.
 
 An owner who knows that few questions miss the first time knows more: see `late_nats`.
 """
@@ -38,7 +38,7 @@ def answer_nats(configuration: Configuration, dataset: str, *, replace_one: bool
     question; rounded up. Time is what the clocks let out: how exactly a machine under load keeps them is
     measured, not bounded."""
     as_jobs = configuration.data[dataset].answers == "as jobs"
-    moments = 2 if replace_one and (as_jobs or configuration.engines > 1) else 1
+    moments = 2 if replace_one else 1
     if as_jobs:
         ends = configuration.times_of_jobs(dataset).outcomes ** moments
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,8 +31,9 @@ from leakcap.web.serving.settings import is_loopback
 
 __all__ = ["create_curator", "host_names", "openapi_of", "route_templates"]
 
-TIMED = ("/releases",)
-"""Addresses whose answers were computed from data, which leave on the clock."""
+TIMED = re.compile(r"POST /.*/releases|GET /v1/jobs/[^/]+/answer|GET /jobs/[^/]+(/answer\.[^/]+)?", re.DOTALL)
+"""Methods and addresses whose answers were computed from data, which leave on the clock: also those of jobs,
+at the console on the job's page."""
 
 
 def create_curator(

@@ -11,6 +11,7 @@ import asyncio
 import html
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -53,7 +54,7 @@ def problem_of(status: int, kind: str, title: str, detail: str) -> dict[str, obj
 
 
 class CuratorGuard:
-    """The ASGI application with the guard before it; `timed` are the endings of addresses that answer on the
+    """The ASGI application with the guard before it; `timed` says which methods and addresses answer on the
     clock, `names` the host names under which the curator is asked for."""
 
     def __init__(
@@ -63,7 +64,7 @@ class CuratorGuard:
         names: frozenset[str],
         most: int,
         tick: float,
-        timed: tuple[str, ...],
+        timed: re.Pattern[str],
         rates: Rates,
         observe: Callable[[str, str, int, float], None],
         tracer: Tracer = NOBODY,
@@ -111,7 +112,7 @@ class CuratorGuard:
         if isinstance(body, tuple):
             await _refuse(outgoing, body[0], "too-much", "Not taken", body[1], path=path)
             return
-        timed = scope["method"] == "POST" and path.endswith(self._timed)
+        timed = self._timed.fullmatch(f"{scope['method']} {path}") is not None
         leaving = self._on_the_clock(outgoing, arrived) if timed else outgoing
         started = [False]
         try:

@@ -71,7 +71,7 @@ def _paced(message: Any, tick: float) -> contextlib.AbstractContextManager[None]
     """Until a rung of a faster clock nobody else is answered either, where data were read: whoever waits
     in the queue behind a question, with one that is free, would time it beside the clock. A job has a clock
     of its own."""
-    reads = isinstance(message, Mapping) and message.get("operation") == "release" and "begun" not in message
+    reads = isinstance(message, Mapping) and message.get("operation") in _COMPUTED and "begun" not in message
     return on_the_clock(tick / FASTER) if reads else contextlib.nullcontext()
 
 
@@ -165,9 +165,10 @@ def _call(
     clock: JobClock | LadderClock | None = None
     if "begun" in message:
         clock = JobClock(configuration.times_of_jobs(dataset), _moment(message["begun"]), watch=watch)
-    elif operation == "release" and configuration.engines > 1:
-        # Of several processes one shows the ledger as another is writing into it.
-        clock = LadderClock(configuration.tick / FASTER)
+    elif operation in _COMPUTED:
+        # When it was spent the ledger tells for ever; that an answer was computed one process shows while
+        # another is at it, of several.
+        clock = LadderClock(configuration.tick / FASTER, shown=configuration.engines > 1)
     return EngineCall(str(operation), dataset, analyst, body, request, tables, source, clock)
 
 
