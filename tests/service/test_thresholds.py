@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
 from leakcap.service.engine.calling import EngineClient, EngineFailed
+from leakcap.service.running.jobs import work
 from leakcap.service.store import Store
 from service.conftest import Hands
 from service.straight import Said, request
@@ -51,16 +55,24 @@ def app_of(curator: Curator) -> Any:
     return _LAST[0][1]
 
 
-def asks(curator: Curator, name: str, key: str, *more: str, **fields: Any) -> Said:
-    """What is said to somebody's question of 0.1, or of what `fields` say."""
+def asks(
+    curator: Curator,
+    name: str,
+    key: str,
+    *more: str,
+    headers: Mapping[str, str] | None = None,
+    body: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Said:
+    """What is said to somebody's question of 0.1, or of what `fields` or the whole `body` say."""
     token = curator.store.tokens.issue(f"local:{name}", lifetime=timedelta(hours=1)).secret
     queries = [
         {"name": one, "statistic": "count", "where": f"age > {one[1:]}", "epsilon": 0.1, **fields}
         for one in (key, *more)
     ]
-    headers = {"authorization": f"Bearer {token}", "idempotency-key": key}
-    body = {"queries": queries}
-    return asyncio.run(request(app_of(curator), "POST", "/v1/datasets/ward/releases", headers, body))
+    sent = {"authorization": f"Bearer {token}", "idempotency-key": key, **(headers or {})}
+    asked = body or {"queries": queries}
+    return asyncio.run(request(app_of(curator), "POST", "/v1/datasets/ward/releases", sent, asked))
 
 
 def test_five_of_a_tenth_pass_and_the_sixth_waits(curator: Curator) -> None:
@@ -158,6 +170,104 @@ def test_what_was_lost_on_the_way_stays_counted(curator: Curator) -> None:
     # Under the same keys the answers are there, and nothing more is counted.
     assert [asks(curator, "ada", f"q{n}").status for n in range(5)] == [200] * 5
     assert len(counted(curator.store)) == 5
+
+
+def later(curator: Curator, name: str, key: str, **fields: Any) -> Said:
+    """What is said to a question that is asked as a job."""
+    return asks(curator, name, key, headers={"prefer": "respond-async"}, **fields)
+
+
+def worked(curator: Curator, many: int = 1) -> None:
+    left = iter([True] * many)
+    work(curator.store, curator.engine, curator.configuration, going=lambda: next(left, False))
+
+
+def rewritten(folder: Path) -> None:
+    """The table with one person more: what was known of it is known no more."""
+    table = {"id": list(range(91)), "age": [float(i % 90) for i in range(91)], "ward": ["a"] * 91}
+    pyarrow.parquet.write_table(pyarrow.table(table), folder / "ward.parquet")
+
+
+def spent(curator: Curator) -> float:
+    told: float = curator.engine.call("budget", "ward", "local:ada")["caps"][0]["spent"]
+    return told
+
+
+def reasons(curator: Curator) -> list[str]:
+    jobs = [one for one in curator.store.jobs.list() if one.state == "failed"]
+    return [str(one.problem["detail"]) for one in jobs if one.problem is not None]
+
+
+def test_what_is_known_when_it_is_queued_is_not_paid_for_when_the_table_has_changed(
+    curator: Curator, tmp_path: Path
+) -> None:
+    """Eight known questions pass for nothing; as jobs of another table they would cost .8 together."""
+    assert [asks(curator, "ada", f"q{n}").status for n in range(5)] == [200] * 5
+    again = [later(curator, "ada", f"l{n}", where=f"age > {n % 5}") for n in range(8)]
+    assert [one.status for one in again] == [202] * 8
+    assert all("most" not in one.told["asked"] for one in again)
+    rewritten(tmp_path)
+    worked(curator, 8)
+    assert len(reasons(curator)) == 8
+    assert all("would now cost more" in one for one in reasons(curator))
+    assert spent(curator) == pytest.approx(0.5)
+
+
+def test_a_planted_engine_that_asks_for_no_price_pays_for_what_was_let_pass_as_known(
+    curator: Curator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leakcap.release.table.require_within", lambda *_: None)
+    assert asks(curator, "ada", "q0").status == 200
+    assert later(curator, "ada", "l0", where="age > 0").status == 202
+    rewritten(tmp_path)
+    worked(curator)
+    assert spent(curator) == pytest.approx(0.2)
+
+
+def test_what_an_amendment_made_dearer_is_refused(curator: Curator, tmp_path: Path) -> None:
+    """A person has up to twenty rows under the new policy: an error of 60 costs so much more."""
+    sql = {"sql": "SELECT COUNT(*) AS n FROM ward", "error": 60.0}
+    told = asks(curator, "ada", "l0", body=sql, headers={"prefer": "respond-async"})
+    assert told.status == 202, told.told
+    (held,) = counted(curator.store)
+    new = tomllib.loads((tmp_path / "policy.toml").read_text())
+    new["unit"]["max_rows"] = 20
+    curator.engine.call("amend", "ward", "local:olga", {"policy": new, "reason": "more rows"})
+    worked(curator)
+    assert len(reasons(curator)) == 1
+    assert f"more epsilon than the {float(held.epsilon)!r}" in reasons(curator)[0]
+    assert spent(curator) == 0.0
+
+
+def test_a_table_that_changes_between_price_and_payment_of_an_answer_at_once(
+    curator: Curator, tmp_path: Path
+) -> None:
+    """The very moment after it was found known, the table is another one."""
+    assert asks(curator, "ada", "q0").status == 200
+
+    class Changing(EngineClient):
+        def call(self, operation: str, *given: Any, **more: Any) -> Any:
+            told = curator.engine.call(operation, *given, **more)
+            if operation == "unpaid":
+                rewritten(tmp_path)
+            return told
+
+    changing = replace(curator, engine=Changing("", seconds=1.0))
+    told = asks(changing, "ada", "s0", where="age > 0")
+    assert told.status == 422
+    assert "would now cost more epsilon than the 0.0" in told.told["detail"]
+    assert spent(curator) == pytest.approx(0.1)
+
+
+def test_a_request_is_the_same_under_other_terms(curator: Curator) -> None:
+    """Queued, done, and asked again when it is known: one job, one answer, and nothing more is counted."""
+    first = later(curator, "ada", "q0")
+    assert later(curator, "ada", "q0").told["id"] == first.told["id"]
+    worked(curator)
+    assert later(curator, "ada", "q0").told["id"] == first.told["id"]
+    assert asks(curator, "ada", "q0").status == 200
+    assert spent(curator) == pytest.approx(0.1)
+    assert later(curator, "ada", "q0", where="age > 7").status == 409
 
 
 def counted(store: Store) -> list[Any]:

@@ -45,6 +45,7 @@ from leakcap.release.engine.portable import portable, portable_tables
 from leakcap.release.engine.schema import check_schema, wrong_number
 from leakcap.release.opening import opened_for, require_begun
 from leakcap.release.plan import Plan
+from leakcap.release.planning.adding import require_within
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.price import Price, price_of
 from leakcap.release.planning.queries import Query
@@ -329,13 +330,19 @@ class PrivateTable(Asking):
         return Shown(one for one, _ in self.release_recorded(queries, fresh=fresh, request=request))
 
     def release_recorded(
-        self, queries: Sequence[Query], *, fresh: bool = False, request: Request | None = None
+        self,
+        queries: Sequence[Query],
+        *,
+        fresh: bool = False,
+        request: Request | None = None,
+        most: Mapping[str, float] | None = None,
     ) -> list[tuple[Release, int]]:
         """Answer all of the queries, or none: each with the number of its entry in the ledger. Raises as
-        `release` does."""
+        `release` does, and `InvalidQuery` with nothing spent where what has to be paid for costs more than
+        `most`, an amount for each of the currencies `epsilon` and `rho` that it names."""
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
-        found, paid = self._released(queries, (), fresh, request)
+        found, paid = self._released(queries, (), fresh, request, most)
         return [(one, each.answer.entry) for one, each in zip(found, paid, strict=True)]
 
     def unpaid(
@@ -363,7 +370,12 @@ class PrivateTable(Asking):
         return found, paid[len(found) :]
 
     def _released(
-        self, queries: Sequence[Query], beside: Sequence[Beside[T]], fresh: bool, request: Request | None
+        self,
+        queries: Sequence[Query],
+        beside: Sequence[Beside[T]],
+        fresh: bool,
+        request: Request | None,
+        most: Mapping[str, float] | None = None,
     ) -> tuple[list[Release], list[Paid[Any]]]:
         """The answers to the queries, and what was paid for them and, after that, for what was asked beside
         them."""
@@ -383,6 +395,8 @@ class PrivateTable(Asking):
             places: Sequence[int], paid_before: bool
         ) -> Callable[[Sequence[Entry]], list[tuple[Any, Any]]]:
             own = [i for i in places if i < len(steps)]
+            if most is not None and not paid_before:
+                require_within([prices[i] for i in own], most)
             others = [beside[i - len(steps)].prepare(paid=paid_before) for i in places[len(own) :]]
             mine = [charges[i] for i in own if not paid_before]
             answered = self._prepare([steps[i] for i in own], mine) if own else None

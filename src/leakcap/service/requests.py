@@ -1,10 +1,14 @@
-"""The number under which the ledger knows a request, so that it is paid for once."""
+"""The number of a request in the ledger, under which it is paid for once, and what is no part of it."""
 
 from __future__ import annotations
 
 import hashlib
 
-__all__ = ["request_number"]
+__all__ = ["TERMS", "request_number"]
+
+TERMS = ("most", "policy")
+"""What the curator adds to what was asked: on which terms it was let pass. A request stays the same under
+other terms, and the first ones hold."""
 
 
 def request_number(subject: str, dataset: str, key: str) -> str:

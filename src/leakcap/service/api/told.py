@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leakcap.service.requests import TERMS
 from leakcap.service.store.confirmations import PendingAct
 from leakcap.service.store.decisions import Decided
 from leakcap.service.store.grants import Grant
@@ -22,7 +23,7 @@ def told_of_job(job: Job, *, own: bool, decided: Sequence[Decided] = ()) -> dict
         "dataset": job.dataset,
         "subject": job.subject,
         "kind": job.kind,
-        "asked": {name: value for name, value in job.body.items() if name != "policy"},
+        "asked": {name: value for name, value in job.body.items() if name not in TERMS},
         "policy": job.body.get("policy"),
         "state": str(job.state),
         "needed": job.needed,

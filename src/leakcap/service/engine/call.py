@@ -14,6 +14,7 @@ from leakcap.release import PrivateTable
 from leakcap.service.configuration import DataSource
 from leakcap.service.engine.tables import OpenTables
 from leakcap.service.job_times import JobClock
+from leakcap.service.requests import TERMS
 from leakcap.service.ticks import LadderClock
 
 __all__ = ["EngineCall"]
@@ -55,9 +56,23 @@ class EngineCall:
         """The request as the ledger knows it; None where it has no number."""
         if not self.request:
             return None
-        body = {name: value for name, value in self.body.items() if name not in ("minimal", "policy")}
+        body = {name: value for name, value in self.body.items() if name not in ("minimal", *TERMS)}
         asked = json.dumps({"operation": self.operation, "body": body}, sort_keys=True)
         return Request(self.request, text_hash(asked))
+
+    @property
+    def most(self) -> dict[str, float] | None:
+        """What the question may cost at most, by currency: what was counted when it was let pass without
+        approval; None where nothing was said. Raises `InvalidQuery`."""
+        most = self.body.get("most")
+        if most is None:
+            return None
+        amounts = isinstance(most, Mapping) and all(
+            name in ("epsilon", "rho") and isinstance(one, float) and one >= 0.0 for name, one in most.items()
+        )
+        if not amounts:
+            raise InvalidQuery("`most` must be amounts by currency.")
+        return dict(most)
 
     def require_approved_policy(self, table: PrivateTable) -> None:
         """Raise `InvalidQuery` where the question was approved of under another policy, and not answered

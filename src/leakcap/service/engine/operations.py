@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from fractions import Fraction
-from math import inf, isfinite, nextafter
+from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
 from leakcap.errors import InvalidQuery
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, preview, query_from
+from leakcap.release.planning.adding import added_up
 from leakcap.release.results.exposure import exposure_of_entry
 from leakcap.release.sql.select import SelectStatement, StatementTerms, select_statement
 from leakcap.report.records.amendments import AmendRecord
@@ -102,8 +102,8 @@ def unpaid_prices(call: EngineCall) -> dict[str, Any]:
         prices = table.unpaid(queries, fresh=fresh, request=release.paid_once)
         groups: Mapping[str, Any] = getattr(table.policy.caps, "groups", {}) or {}
         return {
-            "epsilon": _added([one.epsilon for one in prices]),
-            "rho": _added([one.rho for one in prices]),
+            "epsilon": _bounded(added_up(one.epsilon for one in prices)),
+            "rho": _bounded(added_up(one.rho for one in prices)),
             "groups": [sorted(one.members) for one in groups.values() if call.analyst in one.members],
         }
 
@@ -117,7 +117,7 @@ def answered(call: EngineCall) -> dict[str, Any]:
         call.require_approved_policy(table)
         queries, statement = _asked(call, table)
         fresh = call.body.get("fresh", False) is True
-        found = table.release_recorded(queries, fresh=fresh, request=call.paid_once)
+        found = table.release_recorded(queries, fresh=fresh, request=call.paid_once, most=call.most)
         answers = {
             "dataset": call.dataset,
             "policy": table.policy.fingerprint(),
@@ -271,13 +271,8 @@ def _asked(call: EngineCall, table: PrivateTable) -> tuple[list[Query], SelectSt
     return [query_from(one) for one in listed], None
 
 
-def _added(amounts: Sequence[float]) -> float | None:
-    """Their sum as they are written, rounded up: 0.1 and 0.2 are 0.3."""
-    if not all(map(isfinite, amounts)):
-        return None
-    exact = sum((Fraction(repr(one)) for one in amounts), Fraction(0))
-    near = float(exact)
-    return near if Fraction(repr(near)) >= exact else nextafter(near, inf)
+def _bounded(amount: float) -> float | None:
+    return amount if isfinite(amount) else None
 
 
 def _groups_of(policy: Policy, analyst: str) -> set[str]:

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from leakcap.errors import require
+from leakcap.service.requests import TERMS
 from leakcap.service.store.database import StoreDatabase
 from leakcap.service.store.errors import KeyReused, NotFound, StateConflict
 from leakcap.service.store.job_states import UNFINISHED, JobState
@@ -64,10 +65,19 @@ class JobQueue:
         self._database, self._clock = database, clock
 
     def create(
-        self, subject: str, dataset: str, kind: str, body: Any, *, key: str, needed: int = 0
+        self,
+        subject: str,
+        dataset: str,
+        kind: str,
+        body: Any,
+        *,
+        key: str,
+        needed: int = 0,
+        terms: Mapping[str, Any] | None = None,
     ) -> tuple[Job, bool]:
         """The job of this subject and key, and whether it is new. It waits for `needed` approvals.
 
+        `terms` are those on which it was let pass, kept in its body; a job that is there keeps its own.
         Raises `KeyReused` where the key came with something else before, `NotFound` for an unknown subject.
         """
         require(
@@ -81,7 +91,7 @@ class JobQueue:
             "subject": subject,
             "dataset": dataset,
             "kind": kind,
-            "body": json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False),
+            "body": _written({**body, **(terms or {})}),
             "key": key,
             "state": JobState.AWAITING_APPROVAL if needed else JobState.QUEUED,
             "needed": needed,
@@ -101,8 +111,8 @@ class JobQueue:
             found = None
         with self._database.reading() as connection:
             job = connection.execute(select(JOBS).where(same)).one()
-        asked = ("dataset", "kind", "body")
-        if any(getattr(job, name) != row[name] for name in asked):
+        asked = (job.dataset, job.kind, _asked(json.loads(job.body)))
+        if asked != (dataset, kind, _asked(body)):
             raise KeyReused("This idempotency key came with another request before. Use a new one.")
         return job_of(job), bool(job.id == row["id"])
 
@@ -215,6 +225,15 @@ class JobQueue:
             asked = asked if value is None else asked.where(column == value)
         with self._database.reading() as connection:
             return tuple(job_of(row) for row in connection.execute(asked))
+
+
+def _written(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _asked(body: Mapping[str, Any]) -> str:
+    """What was asked, without the terms on which it was let pass."""
+    return _written({name: value for name, value in body.items() if name not in TERMS})
 
 
 def locked_job(connection: Connection, id_: str) -> Any:

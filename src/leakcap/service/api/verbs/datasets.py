@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -103,49 +104,77 @@ def release_answers(
     curator.allow(principal, Action.RELEASE, dataset)
     curator.require_open(dataset)
     number = request_number(principal.subject, dataset, key)
-    with _below_threshold(curator, principal, dataset, asked, key) as needed:
-        if needed or later or curator.configuration.data[dataset].answers == "as jobs":
-            # What is approved of is the question under this policy: under another it may cost and tell more.
-            policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
+    with _below_threshold(curator, principal, dataset, asked, key) as passing:
+        if passing.needed or later or curator.configuration.data[dataset].answers == "as jobs":
+            terms = passing.terms
+            if passing.needed:
+                # What is approved of is the question under this policy: under another it may cost and tell
+                # more.
+                terms = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]}
             job, _ = curator.store.jobs.create(
-                principal.subject, dataset, "release", {**asked.content, **policy}, key=key, needed=needed
+                principal.subject,
+                dataset,
+                "release",
+                asked.content,
+                key=key,
+                needed=passing.needed,
+                terms=terms,
             )
             return job
-        body = {**asked.content, "minimal": minimal}
+        body = {**asked.content, **passing.terms, "minimal": minimal}
         return dict(curator.ask("release", principal, dataset, body, request=number))
+
+
+@dataclass(frozen=True)
+class _Passing:
+    """How many people have to approve of a question. Where none has to, and there is a threshold, `most` is
+    what it may cost, by currency: what was counted, and nothing for what was known. It goes along with the
+    question, because the data or the policy may be others when it is paid for."""
+
+    needed: int
+    most: Mapping[str, float] | None = None
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """The terms on which it passes."""
+        return {} if self.most is None else {"most": dict(self.most)}
 
 
 @contextmanager
 def _below_threshold(
     curator: Curator, principal: Principal, dataset: str, asked: AskBody, key: str
-) -> Iterator[int]:
-    """How many people have to approve of this question; where none has to, its price is counted first, and
-    given back where it was refused with nothing spent. Whatever else fails leaves it counted."""
+) -> Iterator[_Passing]:
+    """Whether this question has to be approved of; where not, its price is counted first, and given back
+    where it was refused with nothing spent. Whatever else fails leaves it counted."""
     approval, store = curator.configuration.data[dataset].approval, curator.store
     if approval is None:
-        yield 0
+        yield _Passing(0)
         return
     waits = store.jobs.of_key(principal.subject, key)
     if not approval.limits or (waits is not None and waits.needed):
         # A job that has to be approved is not let off because time went by.
-        yield approval.approvers if waits is None else waits.needed
+        yield _Passing(approval.approvers if waits is None else waits.needed)
         return
     number = request_number(principal.subject, dataset, key)
     told = curator.ask("unpaid", principal, dataset, asked.content, request=number)
     if told["epsilon"] == 0.0:
-        yield 0
+        yield _Passing(0, dict.fromkeys(approval.limits, 0.0))
         return
+    prices = {name: math.inf if told[name] is None else told[name] for name in ("epsilon", "rho")}
     place = store.thresholds.hold(
         number,
         principal.subject,
         dataset,
-        prices={name: math.inf if told[name] is None else told[name] for name in ("epsilon", "rho")},
+        prices=prices,
         limits=approval.limits,
         groups=told["groups"],
         within=timedelta(days=approval.days),
     )
     try:
-        yield approval.approvers if place is None else 0
+        if place is None:
+            yield _Passing(approval.approvers)
+        else:
+            yield _Passing(0, {name: prices[name] for name in approval.limits})
     except LeakcapError as error:
         if place is not None and not error.committed:
             store.thresholds.give_back(place)

@@ -26,7 +26,8 @@ def work_asked(
     approval = curator.configuration.data[dataset].approval
     needed = 0 if approval is None else approval.approvers
     # What is approved of is the question under this policy: under another it may cost and tell more.
-    policy = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
-    asked = {**body, **policy}
-    job, _ = curator.store.jobs.create(principal.subject, dataset, kind, asked, key=key, needed=needed)
+    terms = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
+    job, _ = curator.store.jobs.create(
+        principal.subject, dataset, kind, body, key=key, needed=needed, terms=terms
+    )
     return job
