@@ -132,7 +132,7 @@ def test_what_was_approved_under_one_policy_is_not_asked_under_another(
 ) -> None:
     """Of a stated error the price hangs on the policy's bounds: approved for little, it could cost much."""
     ada, olga = headers_of(curator, "ada"), headers_of(curator, "olga")
-    body = {"queries": [{"name": "s", "statistic": "sum", "column": "age", "error": 600.0}]}
+    body = {"sql": "SELECT SUM(age) AS s FROM ward", "error": 600.0}
     job = ask(web, ada, "k", body).json()["id"]
     policy = web.get("/v1/datasets/ward", headers=olga).json()["policy"]
     policy["columns"]["age"]["bounds"] = [0.0, 600.0]

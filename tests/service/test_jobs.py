@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
 from leakcap.errors import InvalidParameter
-from leakcap.service.store import Job, JobState, KeyReused, NotFound, StateConflict, Store
+from leakcap.service.store import Job, JobState, KeyReused, NotFound, StateConflict, Store, TooManyJobs
 from service.conftest import Hands
 
 SILENT = timedelta(seconds=30)
@@ -72,6 +73,44 @@ def test_first_come_first_served_and_each_once(store: Store, alice: str, clock: 
         store.jobs.finish(first, result=[9])
     with pytest.raises(InvalidParameter, match="or else a problem"):
         store.jobs.finish(first)
+
+
+def test_people_take_turns(store: Store, alice: str, clock: Hands) -> None:
+    """Ada's second waits for Ben's first, which came later; after an hour turns count no longer."""
+    store.people.add("local:ben", by="local:root")
+    for key in ("1", "2", "3"):
+        queued(store, alice, key)
+    assert claimed(store).key == "1"
+    queued(store, "local:ben", "b1")
+    queued(store, "local:ben", "b2")
+    clock.pass_(seconds=1)
+    assert [claimed(store).key for _ in range(3)] == ["b1", "2", "b2"]
+    queued(store, "local:ben", "b3")
+    clock.pass_(hours=2)
+    assert [claimed(store).key for _ in range(2)] == ["3", "b3"]
+
+
+def test_of_many_at_once_no_more_are_made_than_are_allowed(store: Store, alice: str) -> None:
+    def make(n: int) -> str:
+        try:
+            return store.jobs.create(alice, "ward", "fit", {}, key=str(n), most=3)[0].key
+        except TooManyJobs as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(make, range(12)))
+    assert sum(one.isdigit() for one in told) == len(store.jobs.list()) == 3
+    assert {one for one in told if not one.isdigit()} == {
+        "As many of your jobs are queued or running as one person may have, 3. Wait for one of them, or "
+        "cancel one. Nothing was spent."
+    }
+    first = claimed(store)
+    assert make(20).startswith("As many of your jobs")  # what runs counts
+    store.jobs.finish(first, result=[1])
+    assert make(21) == "21"
+    assert store.jobs.create(alice, "ward", "fit", {}, key="a", needed=1, most=1)[0].needed == 1
+    with pytest.raises(TooManyJobs, match="As many of your jobs wait for approval as one person may have, 1"):
+        store.jobs.create(alice, "ward", "fit", {}, key="b", needed=1, most=1)
 
 
 def test_a_silent_process_loses_its_job_to_another(store: Store, alice: str, clock: Hands) -> None:

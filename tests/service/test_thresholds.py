@@ -15,11 +15,15 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from leakcap.errors import DataError
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
 from leakcap.service.engine.calling import EngineClient, EngineFailed
+from leakcap.service.requests import request_number
 from leakcap.service.running.jobs import work
 from leakcap.service.store import Store
+from leakcap.service.store.times import stored_time
+from leakcap.wire import as_problem
 from service.conftest import Hands
 from service.straight import Said, request
 from service.visiting import staffed
@@ -268,6 +272,88 @@ def test_a_request_is_the_same_under_other_terms(curator: Curator) -> None:
     assert asks(curator, "ada", "q0").status == 200
     assert spent(curator) == pytest.approx(0.1)
     assert later(curator, "ada", "q0", where="age > 7").status == 409
+
+
+def test_what_was_queued_and_never_begun_is_given_back(curator: Curator) -> None:
+    """A cancelled job, one whose asker is no analyst any more or was removed; the same key is one place."""
+    jobs, store = [later(curator, "ada", f"l{n}").told["id"] for n in range(4)], curator.store
+    assert later(curator, "ada", "l0").told["id"] == jobs[0]
+    assert len(counted(store)) == 4
+    store.jobs.cancel(jobs[0])
+    assert len(counted(store)) == 3
+    assert later(curator, "ada", "l0").told["state"] == "cancelled"  # asked again: nothing is counted for it
+    assert len(counted(store)) == 3
+    assert later(curator, "ben", "b0").status == 202
+    store.people.remove("local:ben", by="test")
+    assert {one.subject for one in counted(store)} == {"local:ada"}
+    store.grants.take("local:ada", "analyst", "ward", by="test")
+    assert counted(store) == []
+
+
+def test_a_job_that_a_cap_refuses_is_given_back(tmp_path: Path) -> None:
+    found = staffed_with(tmp_path, more=RULE, epsilon=0.15)
+    assert [later(found, "ada", f"l{n}").status for n in range(4)] == [202] * 4
+    worked(found, 4)
+    assert sorted(one.state for one in found.store.jobs.list()) == ["done"] + ["failed"] * 3
+    assert len(counted(found.store)) == 1
+    found.store.close()
+
+
+def test_what_was_begun_stays_counted(curator: Curator) -> None:
+    """Claimed and lost, claimed and cancelled, refused at a second attempt, answered at once under its key:
+    each of them may be spent."""
+    store = curator.store
+    numbers = [later(curator, "ada", f"l{n}").told["id"] for n in range(4)]
+    lost, cancelled, second = (store.jobs.claim("w") for _ in range(3))
+    assert lost is not None
+    assert cancelled is not None
+    assert second is not None
+    store.jobs.cancel(cancelled.id)
+    store.jobs.requeue_stale(timedelta(seconds=-1))
+    again = store.jobs.claim("w")
+    assert again is not None
+    assert again.attempt == 2
+    store.jobs.finish(again, problem={"title": "Refused"}, unspent=True)
+    store.jobs.cancel(second.id if again.id == lost.id else lost.id)
+    assert asks(curator, "ada", "l3").status == 200
+    store.jobs.cancel(numbers[3])
+    assert {one.request for one in counted(store)} == {
+        request_number("local:ada", "ward", f"l{n}") for n in range(4)
+    }
+    # Of the one that was answered at once the job's own place is free, and the answer's is not.
+    assert len(counted(store)) == 4
+
+
+def test_a_refusal_after_an_engine_ended_is_not_taken_for_nothing_spent(curator: Curator) -> None:
+    """The first process may have spent before it ended: what the second one refuses stays counted."""
+
+    class Ending(EngineClient):
+        told: Any = None
+
+        def _told(self, message: Mapping[str, Any]) -> Any:
+            if message["operation"] != "release":
+                return curator.engine._told(message)
+            before, self.told = self.told, {"problem": as_problem(DataError("It is gone."))}
+            return before
+
+    ending = replace(curator, engine=Ending("", seconds=1.0))
+    assert asks(ending, "ada", "q0").status == 503
+    assert len(counted(curator.store)) == 1
+    assert asks(ending, "ada", "q1").status == 503  # refused by the first that was asked
+    assert len(counted(curator.store)) == 1
+
+
+def test_a_job_counts_from_when_it_is_claimed(curator: Curator, clock: Hands) -> None:
+    clock.now = datetime.now(UTC)
+    for part in ("thresholds", "jobs"):
+        getattr(curator.store, part)._clock = clock
+    assert later(curator, "ada", "l0", epsilon=0.5).status == 202
+    clock.pass_(days=20)
+    worked(curator)
+    clock.pass_(days=20)
+    (one,) = counted(curator.store)
+    assert one.time == stored_time(clock.now - timedelta(days=20))
+    assert later(curator, "ada", "l1", epsilon=0.5).told["state"] == "awaiting approval"
 
 
 def counted(store: Store) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from starlette.testclient import TestClient
 from leakcap.release.engine.duck import DuckDB
 from leakcap.service.api.curator import Curator
 from leakcap.service.running.jobs import work
+from leakcap.service.store import StoreError
+from leakcap.service.store.jobs import JobQueue
 from service.direct import curator_in
 from service.test_api import COUNT, ask, client_of, signed_in, spent
 
@@ -82,12 +85,74 @@ def test_what_cannot_be_asked_fails_with_its_reason(curator: Curator) -> None:
     web = client_of(curator)
     ada = signed_in(web, "ada")
     job = asked_for(web, ada, "fits", {"model": {**FIT["model"], "epsilon": 100.0}})
-    other = asked_for(web, ada, "fits", {"model": {"kind": "descent"}}, key="k2")
-    worked(curator, 2)
-    found = [web.get(f"/v1/jobs/{one['id']}", headers=ada).json() for one in (job, other)]
-    assert [one["state"] for one in found] == ["failed", "failed"]
-    assert found[0]["problem"]["type"] == "urn:leakcap:problem:budget-exceeded"
+    worked(curator)
+    found = web.get(f"/v1/jobs/{job['id']}", headers=ada).json()
+    assert found["state"] == "failed"
+    assert found["problem"]["type"] == "urn:leakcap:problem:budget-exceeded"
     assert spent(curator) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("fits", {"model": {"kind": "descent"}}),
+        ("fits", {"model": {**FIT["model"], "epsilon": "much"}}),
+        ("tables", {**TABLES, "nonsense": 1}),
+        ("releases", {"queries": [{"name": "n", "statistic": "count", "where": "dose > 1", "epsilon": 0.1}]}),
+        ("releases", {"sql": "SELECT name FROM ward", "epsilon": 0.1}),
+    ],
+)
+def test_what_cannot_be_planned_takes_nobodys_turn(curator: Curator, what: str, body: dict[str, Any]) -> None:
+    web = client_of(curator)
+    headers = {**signed_in(web, "ada"), "idempotency-key": "k", "prefer": "respond-async"}
+    told = web.post(f"/v1/datasets/ward/{what}", json=body, headers=headers)
+    assert told.status_code == 422, told.text
+    assert curator.store.jobs.list() == ()
+
+
+@pytest.mark.parametrize(("approval", "most"), [("", 8), ("approval = {}\n", 3)])
+def test_one_person_does_not_fill_the_queue(tmp_path: Path, approval: str, most: int) -> None:
+    """Those that wait for approval have a bound of their own; whose key is known is answered as ever."""
+    curator = curator_in(tmp_path, more=approval + "[limits]\napprovals_per_person = 3\n")
+    web = client_of(curator)
+    ada, ben = signed_in(web, "ada"), signed_in(web, "ben")
+
+    def told(who: dict[str, str], key: str) -> Any:
+        headers = {**who, "idempotency-key": key, "prefer": "respond-async"}
+        return web.post("/v1/datasets/ward/releases", json=COUNT, headers=headers)
+
+    assert [told(ada, f"k{n}").status_code for n in range(most)] == [202] * most
+    refused = told(ada, "more")
+    assert (refused.status_code, refused.json()["type"]) == (429, "urn:leakcap:problem:too-many-jobs")
+    assert f"as one person may have, {most}." in refused.json()["detail"]
+    assert told(ada, "k0").status_code == 202
+    assert told(ben, "k0").status_code == 202
+    assert len(curator.store.jobs.list()) == most + 1
+    web.delete(f"/v1/jobs/{told(ada, 'k1').json()['id']}", headers=ada)
+    assert told(ada, "more").status_code == 202
+    curator.store.close()
+
+
+def test_what_the_store_does_not_take_is_answered_at_the_next_attempt(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was paid for, and is not told as failed with nothing spent."""
+    web = client_of(curator)
+    job = asked_for(web, signed_in(web, "ada"), "fits", FIT)
+    finish = JobQueue.finish
+
+    def broken(self: Any, *given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(JobQueue, "finish", finish)
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(JobQueue, "finish", broken)
+    worked(curator)
+    assert curator.store.jobs.find(job["id"]).state == "running"
+    assert curator.store.jobs.requeue_stale(timedelta(0)) == 1
+    worked(curator)
+    found = curator.store.jobs.find(job["id"])
+    assert (found.state, found.attempt, found.problem) == ("done", 2, None)
+    assert spent(curator) == 1.0
 
 
 @pytest.mark.parametrize("kind", ["tree", "linear"])

@@ -171,13 +171,16 @@ class TelemetrySettings(Strict):
 class RequestLimits(Strict):
     """What one request may take: bytes of its body, seconds, MiB of memory of an engine's process; and how
     many requests a person may send in a minute. `job_seconds` is the last time of a job where its data set
-    has no `job_times`."""
+    has no `job_times`; `jobs_per_person` is how many jobs of one person may be queued or running, and
+    `approvals_per_person` how many may wait for approval."""
 
     body_kib: int = Field(default=512, ge=1, le=64 * 1024)
     seconds: float = Field(default=30.0, gt=0.0, le=600.0)
     job_seconds: float = Field(default=3600.0, gt=0.0, le=_LONGEST)
     memory_mib: int = Field(default=4096, ge=256, le=1024 * 1024)
     requests_per_minute: int = Field(default=6000, ge=1, le=10**6)
+    jobs_per_person: int = Field(default=8, ge=1, le=1000)
+    approvals_per_person: int = Field(default=32, ge=1, le=1000)
 
 
 class Configuration(Strict):

@@ -34,6 +34,7 @@ _STATUS: Mapping[str, int] = {
     "KeyReused": 409,
     "OneTimePassword": 403,
     "TooManyAttempts": 429,
+    "TooManyJobs": 429,
     "TooManyRequests": 429,
 }
 _TITLES: Mapping[str, str] = {
@@ -54,6 +55,7 @@ _TITLES: Mapping[str, str] = {
     "KeyReused": "This idempotency key was used for another question",
     "OneTimePassword": "A password of your own comes first",
     "TooManyAttempts": "Too many attempts",
+    "TooManyJobs": "Too many jobs",
     "TooManyRequests": "Too many requests",
 }
 

@@ -86,6 +86,12 @@ class Curator:
         with self.at_once.one(principal.subject):
             return self.engine.call(operation, dataset, principal.subject, body, **more)
 
+    def most_jobs(self, needed: int) -> int:
+        """How many jobs one person may have that wait for approval, where that is `needed`, or else that are
+        queued or running."""
+        limits = self.configuration.limits
+        return limits.approvals_per_person if needed else limits.jobs_per_person
+
     def require_open(self, dataset: str) -> None:
         """Raise `StateConflict` where the owner paused the data set."""
         pause = self.store.pauses.of(dataset)

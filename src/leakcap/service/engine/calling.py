@@ -70,7 +70,8 @@ class EngineClient:
         if told is None and time.monotonic() - started >= most:
             # It was ended for the time that it took, and would be again.
             raise EngineFailed("time")
-        if told is None and again:
+        interrupted = told is None
+        if interrupted and again:
             told = self._told(message)
         if told is None:
             raise EngineFailed("ended")
@@ -79,6 +80,9 @@ class EngineClient:
         if str(told["problem"].get("type", "")).endswith(":internal"):
             raise EngineFailed("internal")
         error: LeakcapError = error_of(told["problem"])
+        if interrupted and request and not error.committed:
+            # The process that ended may have spent: that nothing was is known of the second one alone.
+            raise EngineFailed("ended") from error
         raise error
 
     def _told(self, message: Mapping[str, Any]) -> Any:

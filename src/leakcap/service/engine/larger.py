@@ -7,6 +7,7 @@ for free (`leakcap synthesize --from`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,7 +27,25 @@ from leakcap.tables.answer import ReleasedTables
 from leakcap.tables.question import TablesQuestion
 from leakcap.tables.release import release_tables
 
-__all__ = ["model_fitted", "tabled"]
+__all__ = ["model_fitted", "require_work", "tabled"]
+
+
+def require_work(call: EngineCall) -> dict[str, Any]:
+    """Refuse a body that is no fit or no tables, before it becomes a job and takes a turn; nothing is read,
+    and what takes long to plan is not planned."""
+    kind, asked = call.body.get("kind"), call.body.get("asked")
+    if kind not in ("fit", "tables") or not isinstance(asked, Mapping):
+        raise InvalidQuery("What is looked at needs a `kind`, `fit` or `tables`, and what is `asked`.")
+    looked = replace(call, operation=str(kind), body=asked)
+
+    def ask(table: PrivateTable) -> None:
+        if kind == "tables":
+            _tables_asked(looked)
+        else:
+            _fit_asked(looked).model(table.policy, call.analyst)
+
+    call.asked(ask)
+    return {"dataset": call.dataset}
 
 
 def model_fitted(call: EngineCall) -> dict[str, Any]:
@@ -34,15 +53,7 @@ def model_fitted(call: EngineCall) -> dict[str, Any]:
 
     def ask(table: PrivateTable) -> dict[str, Any]:
         call.require_approved_policy(table)
-        content = call.body.get("model")
-        if not isinstance(content, Mapping):
-            raise InvalidQuery("`model` must be an object with the fields of a model file.")
-        asked = asked_fit(content)
-        if isinstance(asked, Descent):
-            raise InvalidQuery(
-                "A curator does not fit by gradient descent, whose steps need a file of their own. Take "
-                "`linear`, `ridge`, `logistic`, `svm` or `tree`. Nothing was spent."
-            )
+        asked = _fit_asked(call)
         model: Any = asked.model(table.policy, call.analyst)
         fresh = call.body.get("fresh") is True
         model.fit_table(table, **asked.columns(), fresh=fresh, request=call.paid_once)
@@ -62,19 +73,13 @@ def tabled(call: EngineCall) -> dict[str, Any]:
 
     def ask(table: PrivateTable) -> dict[str, Any]:
         call.require_approved_policy(table)
-        fields = {name: one for name, one in call.body.items() if name not in ("choose", "fresh", "policy")}
-        try:
-            question = TablesQuestion.model_validate(fields)
-        except ValidationError as error:
-            raise InvalidQuery(complaints(error, "tables")) from None
-        fresh, choose = call.body.get("fresh") is True, call.body.get("choose")
+        question, choose = _tables_asked(call)
+        fresh = call.body.get("fresh") is True
         found: ReleasedTables
         if choose is None:
             found = release_tables(table, question, fresh=fresh, request=call.paid_once)
-        elif isinstance(choose, int) and not isinstance(choose, bool) and choose > 0:
-            found = release_chosen_tables(table, question, choose, fresh=fresh, request=call.paid_once)
         else:
-            raise InvalidQuery("`choose` of `tables` must be a whole number from 1.")
+            found = release_chosen_tables(table, question, choose, fresh=fresh, request=call.paid_once)
         record = TablesRecord.of(found, _told(table, call.analyst), table.budget(), source=table.named)
         return {
             "dataset": call.dataset,
@@ -83,6 +88,32 @@ def tabled(call: EngineCall) -> dict[str, Any]:
         }
 
     return call.asked(ask)
+
+
+def _fit_asked(call: EngineCall) -> Any:
+    content = call.body.get("model")
+    if not isinstance(content, Mapping):
+        raise InvalidQuery("`model` must be an object with the fields of a model file.")
+    asked = asked_fit(content)
+    if isinstance(asked, Descent):
+        raise InvalidQuery(
+            "A curator does not fit by gradient descent, whose steps need a file of their own. Take "
+            "`linear`, `ridge`, `logistic`, `svm` or `tree`. Nothing was spent."
+        )
+    return asked
+
+
+def _tables_asked(call: EngineCall) -> tuple[TablesQuestion, int | None]:
+    """The question, and how many of its tables are chosen; None for all."""
+    fields = {name: one for name, one in call.body.items() if name not in ("choose", "fresh", "policy")}
+    try:
+        question = TablesQuestion.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidQuery(complaints(error, "tables")) from None
+    choose = call.body.get("choose")
+    if choose is not None and not (type(choose) is int and choose > 0):
+        raise InvalidQuery("`choose` of `tables` must be a whole number from 1.")
+    return question, choose
 
 
 def _told(table: PrivateTable, analyst: str) -> Statement:

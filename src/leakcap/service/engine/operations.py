@@ -24,7 +24,7 @@ from leakcap.report.records.custody import LedgerAnchorRecord
 from leakcap.report.records.ledger import AccountRecord, BudgetRecord, EntryRecord, VerifyRecord
 from leakcap.report.records.previews import PreviewRecord
 from leakcap.service.engine.call import EngineCall
-from leakcap.service.engine.larger import model_fitted, tabled
+from leakcap.service.engine.larger import model_fitted, require_work, tabled
 from leakcap.service.engine.tables import governing
 from leakcap.statement import statement_of
 from leakcap.web.releasing.ledger_view import RememberedAnswer, has_rows, remembered_rows
@@ -248,6 +248,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "release": answered,
     "statement": statement,
     "unpaid": unpaid_prices,
+    "work": require_work,
     "verify": verify,
 }
 

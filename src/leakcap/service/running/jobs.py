@@ -15,9 +15,10 @@ from leakcap.errors import LeakcapError
 from leakcap.service.api.guard import problem_of
 from leakcap.service.configuration import Configuration
 from leakcap.service.engine.calling import EngineClient, EngineFailed
+from leakcap.service.faults import where_raised
 from leakcap.service.job_times import JobClock
 from leakcap.service.requests import request_number
-from leakcap.service.store.errors import StateConflict
+from leakcap.service.store.errors import StateConflict, StoreError
 from leakcap.service.store.jobs import Job
 from leakcap.service.store.store import Store
 from leakcap.service.tracing import NOBODY, Tracer
@@ -55,7 +56,8 @@ def work(
                 span.say(outcome=_do(job, store, engine, configuration))
         else:
             detail = f"The data set `{job.dataset}` is no longer served. Nothing was spent."
-            _failed(job, store, problem_of(404, "not-found", "Not there", detail), store.clock())
+            problem = problem_of(404, "not-found", "Not there", detail)
+            _failed(job, store, problem, store.clock(), unspent=True)
 
 
 def _do(job: Job, store: Store, engine: EngineClient, configuration: Configuration) -> str:
@@ -85,13 +87,9 @@ def _do(job: Job, store: Store, engine: EngineClient, configuration: Configurati
             job.kind, job.dataset, job.subject, job.body, request=number, begun=begun, seconds=times.last
         )
         entries = [one["entry"] for one in told["answers"]]
-        store.jobs.finish(job, result=entries, at=at())
-        return "answered"
-    except StateConflict:
-        _log.info("job %s was cancelled", job.id)
-        return "cancelled"
+        return _answered(job, store, entries, at())
     except LeakcapError as error:
-        _failed(job, store, as_problem(error), at())
+        _failed(job, store, as_problem(error), at(), unspent=not error.committed)
         return "refused"
     except EngineFailed as error:
         if error.kind != "internal":  # that one it has said itself, at one of the times
@@ -104,8 +102,24 @@ def _do(job: Job, store: Store, engine: EngineClient, configuration: Configurati
         beating.join()
 
 
-def _failed(job: Job, store: Store, problem: dict[str, object], at: datetime) -> None:
+def _answered(job: Job, store: Store, entries: list[int], at: datetime) -> str:
+    """How it ended. Where the store cannot take it, it was paid for, and did not fail: the job is silent from
+    here on, is queued again, and finds its answer in the ledger."""
     try:
-        store.jobs.finish(job, problem=problem, at=at)
+        store.jobs.finish(job, result=entries, at=at)
+    except StateConflict:
+        _log.info("job %s was cancelled", job.id)
+        return "cancelled"
+    except StoreError as error:
+        _log.error("job %s was answered, which the store did not take: %s", job.id, where_raised(error))
+        return "failed"
+    return "answered"
+
+
+def _failed(
+    job: Job, store: Store, problem: dict[str, object], at: datetime, *, unspent: bool = False
+) -> None:
+    try:
+        store.jobs.finish(job, problem=problem, at=at, unspent=unspent)
     except StateConflict:
         _log.info("job %s was cancelled", job.id)

@@ -14,6 +14,7 @@ from leakcap.service.store.errors import (
     StateConflict,
     StoreError,
     TooManyAttempts,
+    TooManyJobs,
 )
 from leakcap.service.store.grants import Grant
 from leakcap.service.store.job_states import UNFINISHED, JobState
@@ -54,6 +55,7 @@ __all__ = [
     "Token",
     "TokenScope",
     "TooManyAttempts",
+    "TooManyJobs",
     "VerifiedActs",
     "local_subject",
     "provider_subject",

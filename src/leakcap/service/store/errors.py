@@ -8,7 +8,8 @@ LeakcapError
 ├── StateConflict       what is asked does not fit the state in which it was found
 ├── KeyReused           one idempotency key for two different jobs
 ├── OneTimePassword     a password that is only good for choosing another one
-└── TooManyAttempts     a password may be tried again later
+├── TooManyAttempts     a password may be tried again later
+└── TooManyJobs         as many jobs of one person as may wait
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = [
     "StateConflict",
     "StoreError",
     "TooManyAttempts",
+    "TooManyJobs",
 ]
 
 
@@ -63,6 +65,10 @@ class OneTimePassword(LeakcapError):
             "This password is good for one thing: choosing your own. Do so, on the page `/password` of the "
             "console or with `leakcap password`."
         )
+
+
+class TooManyJobs(LeakcapError):
+    """One more job of somebody who has as many as the owner allows."""
 
 
 class TooManyAttempts(LeakcapError):

@@ -17,6 +17,7 @@ from leakcap.service.store.job_states import UNFINISHED, JobState
 from leakcap.service.store.people import require_known
 from leakcap.service.store.roles import EVERYWHERE, Role, named_role, require_role_fits
 from leakcap.service.store.schema import GRANTS, JOBS
+from leakcap.service.store.thresholds import given_back_unbegun
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["Grant", "GrantBook", "role_given"]
@@ -74,6 +75,7 @@ class GrantBook:
                 open_ = own & JOBS.c.state.in_(UNFINISHED)
                 ended = {"state": JobState.CANCELLED, "updated": stored_time(now)}
                 connection.execute(JOBS.update().where(open_).values(ended))
+                given_back_unbegun(connection, own)
 
     def of(self, subject: str) -> tuple[Grant, ...]:
         """A person's roles."""

@@ -2,7 +2,7 @@
 
 A job is created once for a subject's idempotency key. Processes claim queued jobs, one process a job at a
 time, and tell every few seconds that they are still at it (`heartbeat`); a job whose process fell silent is
-queued again, three times at most.
+queued again, three times at most. The next turn is of whoever had the fewest lately.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError
 
 from leakcap.errors import require
 from leakcap.service.requests import TERMS
 from leakcap.service.store.database import StoreDatabase
-from leakcap.service.store.errors import KeyReused, NotFound, StateConflict
+from leakcap.service.store.errors import KeyReused, NotFound, StateConflict, TooManyJobs
 from leakcap.service.store.job_states import UNFINISHED, JobState
 from leakcap.service.store.people import require_known
-from leakcap.service.store.schema import JOBS, PAUSES
+from leakcap.service.store.schema import JOBS, PAUSES, UNAPPROVED
+from leakcap.service.store.thresholds import given_back_unbegun, place_given_back
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["Job", "JobQueue", "job_of", "locked_job"]
 
 _MOST_ATTEMPTS = 3
+_LATELY = timedelta(hours=1)
 _KEY = frozenset(map(chr, range(33, 127)))
 
 
@@ -37,7 +39,7 @@ class Job:
     """One piece of work. `needed` approvals let it run; `result` is the numbers of its ledger entries.
 
     `body` is what was asked, `problem` an RFC 9457 problem where it failed or was refused, both as JSON.
-    `attempt` counts how often it was claimed.
+    `attempt` counts how often it was claimed, `place` is where its price is counted without approval.
     """
 
     id: str
@@ -56,10 +58,12 @@ class Job:
     updated: datetime
     claimed_by: str | None
     heartbeat: datetime | None
+    place: str | None
 
 
 class JobQueue:
-    """The jobs, first come, first served; those of a paused data set wait."""
+    """The jobs: people take turns, and of each the first asked is the first done; those of a paused data set
+    wait."""
 
     def __init__(self, database: StoreDatabase, clock: Clock) -> None:
         self._database, self._clock = database, clock
@@ -74,11 +78,15 @@ class JobQueue:
         key: str,
         needed: int = 0,
         terms: Mapping[str, Any] | None = None,
+        place: str | None = None,
+        most: int | None = None,
     ) -> tuple[Job, bool]:
         """The job of this subject and key, and whether it is new. It waits for `needed` approvals.
 
-        `terms` are those on which it was let pass, kept in its body; a job that is there keeps its own.
-        Raises `KeyReused` where the key came with something else before, `NotFound` for an unknown subject.
+        `terms` are those on which it was let pass, kept in its body, and `place` is where its price is
+        counted; a job that is there keeps its own. `most` is how many a person may have that wait for
+        approval, or else that are queued or running; beyond it a new one is `TooManyJobs`. Raises `KeyReused`
+        where the key came with something else before, `NotFound` for an unknown subject.
         """
         require(
             0 < len(key) <= 128 and set(key) <= _KEY,
@@ -97,6 +105,7 @@ class JobQueue:
             "needed": needed,
             "attempt": 0,
             "progress": "",
+            "place": place,
             "created": time,
             "updated": time,
         }
@@ -106,6 +115,7 @@ class JobQueue:
                 require_known(connection, subject, lock=True)
                 found = connection.execute(select(JOBS).where(same)).one_or_none()
                 if found is None:
+                    _require_room(connection, subject, str(row["state"]), most)
                     connection.execute(JOBS.insert().values(row))
         except IntegrityError:
             found = None
@@ -117,13 +127,17 @@ class JobQueue:
         return job_of(job), bool(job.id == row["id"])
 
     def claim(self, worker: str) -> Job | None:
-        """The oldest queued job, now claimed by this process; None where there is none to do."""
-        time = stored_time(self._clock())
-        paused = select(PAUSES.c.dataset)
+        """The oldest queued job of whoever had the fewest turns within the last hour, now claimed by this
+        process; None where there is none to do. Its price counts without approval from now on."""
+        now = self._clock()
+        time = stored_time(now)
+        paused, turns = select(PAUSES.c.dataset), JOBS.alias()
+        lately = (turns.c.attempt > 0) & (turns.c.updated > stored_time(now - _LATELY))
+        had = select(func.count()).select_from(turns).where(turns.c.subject == JOBS.c.subject, lately)
         asked = (
             select(JOBS)
             .where(JOBS.c.state == JobState.QUEUED, JOBS.c.dataset.not_in(paused))
-            .order_by(JOBS.c.number)
+            .order_by(had.correlate(JOBS).scalar_subquery(), JOBS.c.number)
             .limit(1)
             .with_for_update(skip_locked=True)
         )
@@ -139,6 +153,8 @@ class JobQueue:
                 "updated": time,
             }
             connection.execute(JOBS.update().where(JOBS.c.number == row.number).values(taken))
+            if row.place is not None:
+                connection.execute(UNAPPROVED.update().where(UNAPPROVED.c.id == row.place).values(time=time))
             return _again(connection, row.id)
 
     def heartbeat(self, job: Job, progress: str = "") -> bool:
@@ -155,9 +171,11 @@ class JobQueue:
         result: Sequence[int] | None = None,
         problem: Mapping[str, Any] | None = None,
         at: datetime | None = None,
+        unspent: bool = False,
     ) -> Job:
         """The claimed job, done with these ledger entries or failed with this problem, now, or at a moment
-        that says less of how long it took.
+        that says less of how long it took. Where nothing was spent by it, at its first attempt, its price
+        counts no longer; at a later one the first may have spent.
 
         Raises `StateConflict` where it was cancelled, or given to another process, meanwhile.
         """
@@ -171,6 +189,8 @@ class JobQueue:
         with self._database.writing() as connection:
             if connection.execute(JOBS.update().where(_claim_of(job)).values(told)).rowcount != 1:
                 raise StateConflict(f"Job {job.id} is no longer this process's. Drop what it made.")
+            if unspent and job.attempt == 1:
+                place_given_back(connection, job.place)
             return _again(connection, job.id)
 
     def requeue_stale(self, silent: timedelta) -> int:
@@ -187,13 +207,15 @@ class JobQueue:
             return connection.execute(JOBS.update().where(stale).values(again)).rowcount
 
     def cancel(self, id_: str) -> Job:
-        """End a job, as its process learns at the next heartbeat. Raises `StateConflict` for an ended one."""
+        """End a job, as its process learns at the next heartbeat; the price of one that was never begun
+        counts no longer. Raises `StateConflict` for an ended one."""
         with self._database.writing() as connection:
             row = locked_job(connection, id_)
             if row.state not in UNFINISHED:
                 raise StateConflict(f"Job {row.id} is {row.state}, and can no longer be cancelled.")
             told = {"state": JobState.CANCELLED, "updated": stored_time(self._clock())}
             connection.execute(JOBS.update().where(JOBS.c.number == row.number).values(told))
+            given_back_unbegun(connection, JOBS.c.number == row.number)
             return _again(connection, row.id)
 
     def find(self, id_: str) -> Job:
@@ -236,6 +258,21 @@ def _asked(body: Mapping[str, Any]) -> str:
     return _written({name: value for name, value in body.items() if name not in TERMS})
 
 
+def _require_room(connection: Connection, subject: str, state: str, most: int | None) -> None:
+    """Raise `TooManyJobs` where the person, whose row the caller locked, has as many such jobs as allowed."""
+    if most is None:
+        return
+    waits = state == JobState.AWAITING_APPROVAL
+    states = (state,) if waits else (JobState.QUEUED, JobState.RUNNING)
+    alike = (JOBS.c.subject == subject) & JOBS.c.state.in_(states)
+    if connection.execute(select(func.count()).select_from(JOBS).where(alike)).scalar_one() >= most:
+        what = "wait for approval" if waits else "are queued or running"
+        raise TooManyJobs(
+            f"As many of your jobs {what} as one person may have, {most:,}. Wait for one of them, or cancel "
+            "one. Nothing was spent."
+        )
+
+
 def locked_job(connection: Connection, id_: str) -> Any:
     """The job's row, which nobody else changes in this transaction. Raises `NotFound` where there is none."""
     row = connection.execute(select(JOBS).where(JOBS.c.id == id_).with_for_update()).one_or_none()
@@ -263,6 +300,7 @@ def job_of(row: Any) -> Job:
         updated=moment_of(row.updated),
         claimed_by=row.claimed_by,
         heartbeat=None if row.heartbeat is None else moment_of(row.heartbeat),
+        place=row.place,
     )
 
 

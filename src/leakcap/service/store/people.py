@@ -20,6 +20,7 @@ from leakcap.service.store.errors import NameTaken, NotFound
 from leakcap.service.store.job_states import UNFINISHED, JobState
 from leakcap.service.store.schema import CERTIFICATES, GRANTS, JOBS, PEOPLE, TOKENS
 from leakcap.service.store.subjects import provider_of, require_subject
+from leakcap.service.store.thresholds import given_back_unbegun
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["Directory", "Person", "require_known"]
@@ -91,6 +92,7 @@ class Directory:
             connection.execute(delete(CERTIFICATES).where(CERTIFICATES.c.subject == subject))
             open_ = (JOBS.c.subject == subject) & JOBS.c.state.in_(UNFINISHED)
             connection.execute(JOBS.update().where(open_).values(state=JobState.CANCELLED, updated=time))
+            given_back_unbegun(connection, JOBS.c.subject == subject)
             append_act(connection, now, by, "remove person", subject=subject)
 
     def find(self, subject: str) -> Person | None:

@@ -42,7 +42,7 @@ __all__ = [
     "require_store_version",
 ]
 
-STORE_VERSION = 2
+STORE_VERSION = 3
 _BEFORE = "It is of a leakcap before the first release: begin a new one with `leakcap curator init`."
 """Of the schema that this leakcap writes and reads."""
 
@@ -113,6 +113,7 @@ CERTIFICATES = Table(
 )
 Index("curator_certificates_subject", CERTIFICATES.c.subject)
 
+# `place` is the row of UNAPPROVED that counts the job's question.
 JOBS = Table(
     "curator_jobs",
     METADATA,
@@ -133,6 +134,7 @@ JOBS = Table(
     _text("updated"),
     _text("claimed_by", null=True),
     _text("heartbeat", null=True),
+    _text("place", null=True),
 )
 Index("curator_jobs_key", JOBS.c.subject, JOBS.c.key, unique=True)
 Index("curator_jobs_state", JOBS.c.state, JOBS.c.number)

@@ -20,10 +20,11 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from leakcap.service.store.database import StoreDatabase
-from leakcap.service.store.schema import HEAD, UNAPPROVED
+from leakcap.service.store.job_states import JobState
+from leakcap.service.store.schema import HEAD, JOBS, UNAPPROVED
 from leakcap.service.store.times import Clock, stored_time
 
-__all__ = ["ThresholdBook"]
+__all__ = ["ThresholdBook", "given_back_unbegun", "place_given_back"]
 
 
 class ThresholdBook:
@@ -74,7 +75,21 @@ class ThresholdBook:
     def give_back(self, place: str) -> None:
         """Count one attempt no longer, of which nothing was spent; other attempts at its request stay."""
         with self._database.writing() as connection:
-            connection.execute(UNAPPROVED.delete().where(UNAPPROVED.c.id == place))
+            place_given_back(connection, place)
+
+
+def place_given_back(connection: Connection, place: str | None) -> None:
+    """The same, in the caller's transaction; nothing for None."""
+    if place is not None:
+        connection.execute(UNAPPROVED.delete().where(UNAPPROVED.c.id == place))
+
+
+def given_back_unbegun(connection: Connection, jobs: Any) -> None:
+    """Count no longer what was asked with those of the jobs, a condition on them, that have just been
+    cancelled in the caller's transaction and were never begun: what was begun may be spent."""
+    unbegun = jobs & (JOBS.c.state == JobState.CANCELLED) & (JOBS.c.attempt == 0)
+    places = select(JOBS.c.place).where(unbegun, JOBS.c.place.is_not(None))
+    connection.execute(UNAPPROVED.delete().where(UNAPPROVED.c.id.in_(places)))
 
 
 def _amounts(connection: Connection, dataset: str, name: str, since: str) -> list[tuple[str, str, str]]:

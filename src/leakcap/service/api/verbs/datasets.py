@@ -107,11 +107,14 @@ def release_answers(
     with _below_threshold(curator, principal, dataset, asked, key) as passing:
         if passing.needed or later or curator.configuration.data[dataset].answers == "as jobs":
             terms = passing.terms
+            if curator.store.jobs.of_key(principal.subject, key) is None:
+                # What cannot be planned takes nobody's turn.
+                curator.ask("preview", principal, dataset, asked.content)
             if passing.needed:
                 # What is approved of is the question under this policy: under another it may cost and tell
                 # more.
                 terms = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]}
-            job, _ = curator.store.jobs.create(
+            job, new = curator.store.jobs.create(
                 principal.subject,
                 dataset,
                 "release",
@@ -119,7 +122,11 @@ def release_answers(
                 key=key,
                 needed=passing.needed,
                 terms=terms,
+                place=passing.place,
+                most=curator.most_jobs(passing.needed),
             )
+            if passing.place is not None and not new:
+                curator.store.thresholds.give_back(passing.place)  # the job has its own
             return job
         body = {**asked.content, **passing.terms, "minimal": minimal}
         return dict(curator.ask("release", principal, dataset, body, request=number))
@@ -128,11 +135,12 @@ def release_answers(
 @dataclass(frozen=True)
 class _Passing:
     """How many people have to approve of a question. Where none has to, and there is a threshold, `most` is
-    what it may cost, by currency: what was counted, and nothing for what was known. It goes along with the
-    question, because the data or the policy may be others when it is paid for."""
+    what it may cost, by currency: what was counted, at `place`, and nothing for what was known. It goes along
+    with the question, because the data or the policy may be others when it is paid for."""
 
     needed: int
     most: Mapping[str, float] | None = None
+    place: str | None = None
 
     @property
     def terms(self) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def _below_threshold(
         if place is None:
             yield _Passing(approval.approvers)
         else:
-            yield _Passing(0, {name: prices[name] for name in approval.limits})
+            yield _Passing(0, {name: prices[name] for name in approval.limits}, place)
     except LeakcapError as error:
         if place is not None and not error.committed:
             store.thresholds.give_back(place)

@@ -23,11 +23,20 @@ def work_asked(
     costs is known only when it is planned."""
     curator.allow(principal, WORKS[kind], dataset)
     curator.require_open(dataset)
+    if curator.store.jobs.of_key(principal.subject, key) is None:
+        curator.ask("work", principal, dataset, {"kind": kind, "asked": dict(body)})
     approval = curator.configuration.data[dataset].approval
     needed = 0 if approval is None else approval.approvers
     # What is approved of is the question under this policy: under another it may cost and tell more.
     terms = {"policy": curator.ask("describe", principal, dataset)["fingerprint"]} if needed else {}
     job, _ = curator.store.jobs.create(
-        principal.subject, dataset, kind, body, key=key, needed=needed, terms=terms
+        principal.subject,
+        dataset,
+        kind,
+        body,
+        key=key,
+        needed=needed,
+        terms=terms,
+        most=curator.most_jobs(needed),
     )
     return job
