@@ -18,13 +18,20 @@ def lazily(
     package: str, homes: Mapping[str, Sequence[str]], rooms: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package; `homes` are the modules that define its names,
-    `rooms` those of its packages that are names themselves.
+    `rooms` those of its packages that are names themselves. Raises `ValueError` for a name that is also the
+    module's in which it, or another one, is defined.
 
     >>> get, listed = lazily("leakcap", {"leakcap.bound": ("Bound",)})
     >>> get("Bound").__name__, "Bound" in listed()
     ('Bound', True)
+    >>> lazily("leakcap", {"leakcap.bound": ("bound",)})
+    Traceback (most recent call last):
+    ValueError: leakcap.bound would be hidden by the module of that name: rename the module
     """
     home = {name: module for module, names in homes.items() for name in names}
+    if hidden := sorted(name for name in home if f"{package}.{name}" in homes):
+        name = f"{package}.{hidden[0]}"
+        raise ValueError(f"{name} would be hidden by the module of that name: rename the module")
 
     def get(name: str) -> Any:
         if name in rooms:

@@ -27,7 +27,10 @@ HEAVY = (
     | {f"leakcap.report.{name}" for name in ("render.document", "terminal.tables", "terminal.workloads")}
     | {f"leakcap.tables.{name}" for name in ("answer", "charge", "files", "plan", "question")}
     # What a ledger tells, moves and plans: nothing is asked of one.
-    | {f"leakcap.ledger.{name}" for name in ("told", "transfers", "export", "paying", "slots", "slot_laws")}
+    | {
+        f"leakcap.ledger.{name}"
+        for name in ("told", "transfers", "exporting", "paying", "slots", "slot_laws")
+    }
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Balance, Caps, Charge, Ledger, Spend
-from leakcap.ledger.export import export
+from leakcap.ledger.exporting import export
 
 EVERYTHING = "SELECT * FROM leakcap_event", "SELECT * FROM leakcap_state"
 

@@ -11,7 +11,7 @@ from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
 from leakcap.ledger.continuing import ChargeTerms, counts_now
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.export import export
+from leakcap.ledger.exporting import export
 
 POLICY = "0" * 64
 SIGMA = 15.3064

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leakcap.ledger.caps import MOST_GROUPS, MOST_LEVELS, Caps, Group, Limits
     from leakcap.ledger.custody import backup, move, restore
     from leakcap.ledger.editions import Edition
-    from leakcap.ledger.export import export
+    from leakcap.ledger.exporting import export
     from leakcap.ledger.gaussian_laws import PlannedDescent
     from leakcap.ledger.incoming import OutsideSpend, OutsideSpends, read_spends
     from leakcap.ledger.ledger import Ledger
@@ -131,7 +131,7 @@ __getattr__, __dir__ = lazily(
         "leakcap.ledger.caps": ("MOST_GROUPS", "MOST_LEVELS", "Caps", "Group", "Limits"),
         "leakcap.ledger.custody": ("backup", "move", "restore"),
         "leakcap.ledger.editions": ("Edition",),
-        "leakcap.ledger.export": ("export",),
+        "leakcap.ledger.exporting": ("export",),
         "leakcap.ledger.gaussian_laws": ("PlannedDescent",),
         "leakcap.ledger.incoming": ("OutsideSpend", "OutsideSpends", "read_spends"),
         "leakcap.ledger.ledger": ("Ledger",),
