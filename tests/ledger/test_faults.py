@@ -160,8 +160,9 @@ def test_a_damaged_file(opened: Any, charge: Any, file: Path) -> None:
 def test_a_file_that_another_process_holds(
     opened: Any, charge: Any, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = opened()
+    # Before it is opened: a connection that is kept would wait for the minute that it was made with.
     monkeypatch.setattr(database, "BUSY_SECONDS", 0)
+    ledger = opened()
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="is busy: another process held it"):
