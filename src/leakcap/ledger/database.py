@@ -331,20 +331,21 @@ def _configure(connection: Any, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def begin_in_turn(connection: Connection, seconds: int = BUSY_SECONDS) -> None:
-    """Begin a transaction on SQLite: one that writes as soon as no other process is in the way.
+def begin_in_turn(connection: Connection, seconds: int | None = None) -> None:
+    """Begin a transaction on SQLite: one that writes as soon as no other process is in the way, within so
+    many seconds, or `BUSY_SECONDS`.
 
     SQLite's own waiting asks ever more rarely, so that in a crowd who waits long waits longest.
     """
     if not connection.get_execution_options().get("leakcap_writes", False):
         connection.exec_driver_sql("BEGIN")
         return
-    raw = connection.connection
+    raw, waited = connection.connection, BUSY_SECONDS if seconds is None else seconds
     raw.execute("PRAGMA busy_timeout = 0").close()
     try:
-        in_turn(raw, "BEGIN IMMEDIATE", seconds)
+        in_turn(raw, "BEGIN IMMEDIATE", waited)
     finally:
-        raw.execute(f"PRAGMA busy_timeout = {seconds * 1000}").close()
+        raw.execute(f"PRAGMA busy_timeout = {waited * 1000}").close()
 
 
 def in_turn(raw: Any, statement: str, seconds: int = BUSY_SECONDS) -> None:
