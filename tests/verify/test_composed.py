@@ -142,6 +142,13 @@ def test_truth_by_closed_forms_and_by_one_integral() -> None:
     assert abs(truth(twice)[0] - one_step_delta(mpf("0.5"), mpf("0.5"), mpf("0.25"))) < mpf("1e-9")
 
 
+def test_the_larger_of_both_directions_has_the_proof_of_that_one() -> None:
+    """Asked from either side; it had that of the side asked for, with the numbers of the other."""
+    for loss in (HALF**30, HALF.reverse**30):
+        assert verdict(json.loads(json.dumps(loss.epsilon_both(1e-3).certificate()))) == "proved"
+        assert verdict(json.loads(json.dumps(loss.delta_both(1.0).certificate()))) == "proved"
+
+
 def test_what_is_too_dear_to_check_is_only_stated() -> None:
     """One step of a small sample has a narrow loss: its line would need thousands of nodes."""
     found = (GAUSSIAN.sampled(0.001) ** 2).epsilon(1e-8).certificate()

@@ -293,4 +293,7 @@ class PrivacyLoss:
 
 
 def _larger(a: Bound, b: Bound) -> Bound:
-    return replace(a, lower=max(a.lower, b.lower), upper=max(a.upper, b.upper))
+    low, high = max(a.lower, b.lower), max(a.upper, b.upper)
+    # What proves one of them proves the larger where both ends are its own.
+    proof = next((one.proof for one in (a, b) if (one.lower, one.upper) == (low, high)), None)
+    return replace(a, lower=low, upper=high, proof=proof)

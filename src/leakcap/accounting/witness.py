@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = ["proof_of_delta", "proof_of_epsilon", "proof_of_renyi"]
 Parts = Sequence[tuple[LossComponent, int]]
 Witness = dict[str, Any]
 
+_KINDS = (GaussianLoss, SampledGaussianLoss, LaplaceLoss, FiniteLoss)
 _MOST_NODES, _MOST_INTEGRALS = 1 << 10, 1 << 8
 """In all parts together; of sampled parts a node is an integral, of which many take a checker minutes."""
 _MOST_PARTS, _MOST_TIMES = 64, 10**7
@@ -45,10 +47,10 @@ def proof_of_delta(parts: Parts, epsilon: float) -> Proof | None:
     >>> proof_of_delta([(GaussianLoss(1.0), 1)], 1.0).kind
     'delta-composed'
     """
-    described = _described(parts)
-    if described is None:
+    if not _known(parts):
         return None
-    return Proof("delta-composed", {"parts": described, "at": epsilon}, partial(_at_epsilon, parts, epsilon))
+    given = {"parts": _Losses(parts), "at": epsilon}
+    return Proof("delta-composed", given, partial(_at_epsilon, parts, epsilon))
 
 
 def proof_of_epsilon(parts: Parts, delta: float) -> Proof | None:
@@ -57,10 +59,10 @@ def proof_of_epsilon(parts: Parts, delta: float) -> Proof | None:
     >>> proof_of_epsilon([(GaussianLoss(1.0), 1)], 1e-6).given["delta"]
     1e-06
     """
-    described = _described(parts)
-    if described is None:
+    if not _known(parts):
         return None
-    return Proof("epsilon-composed", {"parts": described, "delta": delta}, partial(_at_delta, parts, delta))
+    given = {"parts": _Losses(parts), "delta": delta}
+    return Proof("epsilon-composed", given, partial(_at_delta, parts, delta))
 
 
 def proof_of_renyi(parts: Parts, alpha: float) -> Proof | None:
@@ -69,36 +71,44 @@ def proof_of_renyi(parts: Parts, alpha: float) -> Proof | None:
     >>> proof_of_renyi([(GaussianLoss(1.0), 1)], 2.0).given["order"]
     2.0
     """
-    described = _described(parts)
-    if described is None or not 1.0 < alpha < math.inf:
+    if not _known(parts) or not 1.0 < alpha < math.inf:
         return None
-    return Proof("renyi", {"parts": described, "order": alpha})
+    return Proof("renyi", {"parts": _Losses(parts), "order": alpha})
 
 
-def _described(parts: Parts) -> list[dict[str, Any]] | None:
-    """The parts as a certificate writes them."""
-    if len(parts) > _MOST_PARTS or any(count > _MOST_TIMES for _, count in parts):
-        return None
-    found = [(_one(part), count) for part, count in parts]
-    if any(one is None for one, _ in found):
-        return None
-    return [{**one, "count": count} for one, count in found if one is not None]
+@dataclass(frozen=True)
+class _Losses:
+    """Parts that are written down when a certificate is asked for: that of a table of losses is long."""
+
+    parts: Parts
+
+    def tolist(self) -> list[dict[str, Any]]:
+        """The parts as a certificate writes them."""
+        return [{**_written(part), "count": count} for part, count in self.parts]
 
 
-def _one(part: LossComponent) -> dict[str, Any] | None:
-    side = "added" if isinstance(part, Reversed) else "removed"
-    inner = part.part if isinstance(part, Reversed) else part
+def _known(parts: Parts) -> bool:
+    """Whether a checker knows all kinds, and would take so many."""
+    fits = len(parts) <= _MOST_PARTS and all(count <= _MOST_TIMES for _, count in parts)
+    return fits and all(isinstance(_inner(part), _KINDS) for part, _ in parts)
+
+
+def _inner(part: LossComponent) -> LossComponent:
+    return part.part if isinstance(part, Reversed) else part
+
+
+def _written(part: LossComponent) -> dict[str, Any]:
+    inner, side = _inner(part), "added" if isinstance(part, Reversed) else "removed"
     if isinstance(inner, GaussianLoss):
         return {"mu": inner.mu if inner.exact is None else inner.exact, "rate": 1.0, "side": side}
     if isinstance(inner, SampledGaussianLoss):
         return {"mu": inner.mu, "rate": inner.rate, "side": side}
     if isinstance(inner, LaplaceLoss):
         return {"epsilon": inner.epsilon if inner.exact is None else inner.exact}
+    assert isinstance(inner, FiniteLoss)
     # The rows as doubles: what is claimed holds for all rows that near to them.
-    if isinstance(inner, FiniteLoss):
-        p, q = [*inner.p, inner.at_infinity, 0.0], [*inner.q, 0.0, inner.at_minus_infinity]
-        return {"p": q, "q": p} if side == "added" else {"p": p, "q": q}
-    return None
+    p, q = [*inner.p, inner.at_infinity, 0.0], [*inner.q, 0.0, inner.at_minus_infinity]
+    return {"p": q, "q": p} if side == "added" else {"p": p, "q": q}
 
 
 def _at_epsilon(parts: Parts, epsilon: float, lower: float, upper: float) -> Witness | None:
@@ -122,7 +132,7 @@ def _line(parts: Parts, epsilon: float, near: float) -> Witness | None:
     """Where δ at an ε is summed; None where too many nodes would be needed."""
     contour = make_contour(parts, near, epsilon, None)
     c = contour.c
-    sampled = any(part.work(c, 0.0) > 0.0 and "rate" in (_one(part) or ()) for part, _ in parts)
+    sampled = any(isinstance(_inner(part), SampledGaussianLoss) for part, _ in parts)
     most = (_MOST_INTEGRALS if sampled else _MOST_NODES) // len(parts)
     height = log_mean(parts, c) - c * epsilon
     # ln δ is near this; a place more or less does not matter.
@@ -163,7 +173,7 @@ def _last(parts: Parts, c: float, step: float, goal: float, most: int) -> int | 
 
 def _lifted(part: LossComponent, c: float, t: float) -> tuple[float, float]:
     """How far a part's own line is lifted, below a quarter of its period, and ln of what then bounds |M|."""
-    inner = part.part if isinstance(part, Reversed) else part
+    inner = _inner(part)
     if isinstance(inner, SampledGaussianLoss):
         return inner.lift(-1.0 - c if isinstance(part, Reversed) else c, t)
     if isinstance(inner, GaussianLoss):
