@@ -18,7 +18,24 @@ import numpy as np
 from mpmath import mp, mpf
 from scipy.optimize import linprog
 
+import leakcap_verify as verify
+
 HEX = "0123456789abcdef"
+
+
+def said(found: Any) -> verify.Verdict | str:
+    """What the checker says of it, or why it is no certificate."""
+    try:
+        (one,) = verify.read(json.dumps(found).encode())
+        return verify.check(one)
+    except verify.Malformed as error:
+        return str(error)
+
+
+def verdict(found: Any) -> str:
+    """The verdict alone, `refused` where it is no certificate."""
+    told = said(found)
+    return "refused" if isinstance(told, str) else told.verdict
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

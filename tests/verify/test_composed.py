@@ -14,9 +14,9 @@ import pytest
 from mpmath import mp, mpf
 
 import leakcap_verify as verify
-from certificate_mutants import changed, mutants
+from certificate_mutants import changed, mutants, verdict
 from composed_truth import claims_too_much, gaussian_delta, one_step_delta, truth
-from leakcap.accounting import PrivacyLoss
+from leakcap.accounting import PrivacyLoss, guess_success
 from leakcap.capacities.noise.gaussian import gaussian_capacity
 from leakcap.capacities.noise.geometric import geometric_capacity
 from leakcap.capacities.noise.laplace import laplace_capacity
@@ -49,14 +49,6 @@ def made(name: str) -> dict[str, Any]:
     if name not in MADE:
         MADE[name] = json.loads(json.dumps(CLAIMS[name]().certificate()))
     return MADE[name]
-
-
-def verdict(found: Any) -> str:
-    try:
-        (one,) = verify.read(json.dumps(found).encode())
-        return verify.check(one).verdict
-    except verify.Malformed:
-        return "refused"
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -147,6 +139,11 @@ def test_the_larger_of_both_directions_has_the_proof_of_that_one() -> None:
     for loss in (HALF**30, HALF.reverse**30):
         assert verdict(json.loads(json.dumps(loss.epsilon_both(1e-3).certificate()))) == "proved"
         assert verdict(json.loads(json.dumps(loss.delta_both(1.0).certificate()))) == "proved"
+
+
+def test_a_guess_has_not_the_proof_of_the_delta_that_it_is_made_of() -> None:
+    found = guess_success(GAUSSIAN**3).certificate()
+    assert (found["kind"], verdict(found)) == ("stated", "not proved")
 
 
 def test_what_is_too_dear_to_check_is_only_stated() -> None:

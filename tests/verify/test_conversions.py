@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 
 import leakcap as lc
 import leakcap_verify as verify
-from certificate_mutants import changed, exact, mutants, number
+from certificate_mutants import changed, exact, mutants, number, verdict
 from leakcap.definition import ApproxDP, Definition, DeltaDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 
 STEPS: list[tuple[Definition, type[Definition], dict[str, float]]] = [
@@ -75,14 +75,6 @@ def truth(problem: str) -> mpf:
         "gaussian_to_renyi": a * m**2 / 2,
         "zcdp_to_renyi": a * r,
     }[edge]
-
-
-def verdict(found: Any) -> str:
-    try:
-        (one,) = verify.read(json.dumps(found).encode())
-        return verify.check(one).verdict
-    except verify.Malformed:
-        return "refused"
 
 
 def too_much(found: dict[str, Any]) -> bool:

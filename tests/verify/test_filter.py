@@ -13,7 +13,7 @@ import pytest
 from mpmath import mpf
 
 import leakcap_verify as verify
-from certificate_mutants import changed, mutants
+from certificate_mutants import changed, mutants, said, verdict
 from certified_chains import (
     Rows,
     asked,
@@ -66,19 +66,6 @@ CAPS: dict[str, tuple[Caps, Sequence[Charge]]] = {
     "each week": (Caps(1.0, each_period=Limits(0.3), period="week"), [asked(0.1)] * 3),
 }
 FOUND = {name: certificate(*given) for name, given in CAPS.items()}
-
-
-def said(found: Any) -> verify.Verdict | str:
-    try:
-        (one,) = verify.read(json.dumps(found).encode())
-        return verify.check(one)
-    except verify.Malformed as error:
-        return str(error)
-
-
-def verdict(found: Any) -> str:
-    told = said(found)
-    return told if isinstance(told, str) else told.verdict
 
 
 @pytest.mark.parametrize("name", CAPS)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import leakcap_verify as verify
-from certificate_mutants import changed
+from certificate_mutants import changed, said, verdict
 from certified_chains import asked, certificate, json_of, relinked, rows_of
 from leakcap.errors import LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend, backup
@@ -25,19 +25,6 @@ from leakcap.ledger.custody import restore
 UNIT = 10**12
 ONE = certificate(Caps(9.0), [asked(1.0)])
 CURVE = ",".join([str(UNIT)] * 31)
-
-
-def said(found: Any) -> verify.Verdict | str:
-    try:
-        (one,) = verify.read(json.dumps(found).encode())
-        return verify.check(one)
-    except verify.Malformed as error:
-        return str(error)
-
-
-def verdict(found: Any) -> str:
-    told = said(found)
-    return told if isinstance(told, str) else told.verdict
 
 
 def chain(*rows: Mapping[str, Any], caps: Mapping[str, Any] | None = None, **problem: Any) -> dict[str, Any]:

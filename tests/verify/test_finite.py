@@ -17,7 +17,7 @@ import pytest
 
 import leakcap as lc
 import leakcap_verify as verify
-from certificate_mutants import changed, mutants, too_much, truth
+from certificate_mutants import changed, mutants, too_much, truth, verdict
 from leakcap.certificate import FORMULAS, Proof, certificate_of
 
 TWO = lc.Channel([[0.7, 0.2, 0.1], [0.15, 0.25, 0.6]])
@@ -50,15 +50,6 @@ def examples() -> dict[str, dict[str, Any]]:
 
 
 EXAMPLES = examples()
-
-
-def verdict(found: Any) -> str:
-    """What the checker says of it, `refused` where it is no certificate."""
-    try:
-        (one,) = verify.read(json.dumps(found).encode())
-        return verify.check(one).verdict
-    except verify.Malformed:
-        return "refused"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

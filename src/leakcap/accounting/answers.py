@@ -44,7 +44,9 @@ def guess_success(loss: PrivacyLoss, prior: float = 0.5) -> Bound:
     # The threshold's own rounding moves δ by its share of Q at most.
     units = 8 + math.ceil(4.0 * abs(math.log1p(-prior) - math.log(prior)))
     least = max(down(low, units, 1.0), prior, outward(1 - Fraction(prior))[0])
-    return replace(found, lower=min(least, 1.0), upper=min(max(up(high, units, 1.0), least), 1.0))
+    high = min(max(up(high, units, 1.0), least), 1.0)
+    # What proves δ proves no guess.
+    return replace(found, lower=min(least, 1.0), upper=high, proof=None)
 
 
 def trade_off(loss: PrivacyLoss, level: float) -> Bound:
