@@ -35,7 +35,7 @@ def attach(
     delta: float | None,
     name: str,
     insecure_generator: bool = False,
-    every: int = 50,
+    every: int = 100,
     analyst: str = "",
     slot: str = "",
     text: str = "",

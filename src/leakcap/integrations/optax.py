@@ -85,7 +85,7 @@ def attach(
     delta: float | None,
     name: str,
     pad: int = 32,
-    every: int = 50,
+    every: int = 100,
     analyst: str = "",
     slot: str = "",
     text: str = "",

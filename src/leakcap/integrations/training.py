@@ -154,7 +154,7 @@ def begin_training(
     ledger: Ledger,
     fingerprint: Callable[[], str],
     *,
-    every: int = 50,
+    every: int = 100,
     analyst: str = "",
     slot: str = "",
 ) -> Training:

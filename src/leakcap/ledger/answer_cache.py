@@ -52,6 +52,9 @@ _ASKED = (
 _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
 _RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
 _REVISED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind.in_(("revise", "withdraw")))
+_WENT_ON = select(EVENT).where(
+    EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "progress", EVENT.c.batch == bindparam("step")
+)
 _ROW = select(EVENT).where(EVENT.c.seq == bindparam("place"))
 _NAMED = select(EVENT.c.data, EVENT.c.data_version).where(EVENT.c.kind == "reserve", EVENT.c.data != "")
 # A refusal looks back so far, and no further.
@@ -135,8 +138,7 @@ def runs_by_step(connection: Connection, entry: int, label: str) -> dict[int, Pr
 def went_on(connection: Connection, entry: int, step: int, label: str) -> bool:
     """Whether an entry's run went on from this step. One row is read: to read those of all steps for each
     step is work that grows with their square."""
-    query = select(EVENT).where(EVENT.c.entry == entry, EVENT.c.kind == "progress", EVENT.c.batch == step)
-    found = connection.execute(query).mappings().first()
+    found = connection.execute(_WENT_ON, {"entry": entry, "step": step}).mappings().first()
     if found is None:
         return False
     require_unedited(dict(found), label)
