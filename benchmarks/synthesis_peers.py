@@ -1,8 +1,8 @@
 """Microdata beside other libraries: `python benchmarks/synthesis_peers.py [table …] [--runs N] [--only …]`.
 
     --seconds 600   how much CPU each run may take; one that is stopped says how much of ρ it had spent
-    --size 80       how many MiB the models of dpmm and of AIM's authors may have: 80 as they come. AIM takes
-                    many hours so, its code says, and names 1 for a trial, 80 for comparisons
+    --size 80       how many MiB the models of the others may have: 80 as they come. AIM takes many hours so,
+                    its authors' code says, and names 1 for a trial, 80 for comparisons
     --aim PATH      a copy of github.com/ryan112358/private-pgm, where AIM by its own authors stands
 
 Three tables, hospital, adult and stays, at ρ = 0.1: the error of a file of as many rows, seconds of the clock
@@ -43,7 +43,6 @@ from three_tables import TABLES, written
 
 ROOT = Path(__file__).parent.parent / "build" / "peers-release"
 PEERS = ("dpmm", "opendp-synthesis", "aim")
-SIZED = ("dpmm", "aim")
 RHO = 0.1
 # How many of the pairs leakcap chooses: half.
 WAYS = {"leakcap": 1.0, "leakcap, half of the pairs": 0.5}
@@ -158,7 +157,7 @@ def main() -> None:
                     continue
                 words: list[object] = [int(pairs * WAYS[name])] if WAYS.get(name, 1.0) < 1.0 else []
                 words += [asked.aim] if name == "aim" else []
-                words += [asked.size] if name in SIZED and asked.size is not None else []
+                words += [asked.size] if name in PEERS and asked.size is not None else []
                 library = "leakcap" if name in WAYS else name
                 found = several(library, folder, asked.seconds, asked.runs, (sizes, codes), *words)
                 if isinstance(found, str):

@@ -1,9 +1,14 @@
-"""OpenDP: a contingency table by its AIM over all pairs, at the same ρ."""
+"""OpenDP: a contingency table by its AIM over all pairs, at the same ρ.
+
+A third word is the most MiB that its model may have, 80 as it comes.
+"""
 
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
@@ -23,7 +28,8 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
     )
     query = context.query(rho=rho).select(*sizes)
     keys = {name: list(range(size)) for name, size in sizes.items()}
-    table = query.contingency_table(keys=keys, algorithm=dp.mbi.AIM(queries=pairs)).release()
+    size: dict[str, Any] = {"max_size": float(sys.argv[3])} if sys.argv[3:] else {}
+    table = query.contingency_table(keys=keys, algorithm=dp.mbi.AIM(queries=pairs, **size)).release()
     found = table.synthesize()
     found = found.collect() if isinstance(found, pl.LazyFrame) else found
     return np.column_stack([filled(found[name].to_numpy()) for name in sizes])
