@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -70,6 +70,31 @@ class Curated:
                 role = words[words.index(b"leakcap.service.running.process") + 1].decode()
                 found[int(entry.name)] = role
         return found
+
+    def used(self) -> dict[str, float]:
+        """CPU seconds of the processes so far, by role, of this one, and of the servers of PostgreSQL that
+        are running. Of a server's sessions that ended nothing is left."""
+        spent: dict[str, float] = {"clients": time.process_time()}
+        for number, role in {**self.children(), **_servers()}.items():
+            spent[role] = spent.get(role, 0.0) + _cpu_seconds(number)
+        return spent
+
+
+def _servers() -> dict[int, str]:
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (entry / "comm").read_text().strip() == "postgres":
+                found[int(entry.name)] = "PostgreSQL"
+    return found
+
+
+def _cpu_seconds(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def written(folder: Path, *, rows: int, epsilon: float, more: str = "", ledger: str = "ward.db") -> Path:

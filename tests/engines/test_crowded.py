@@ -184,3 +184,22 @@ def operators(profile: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield profile
     for child in [*profile.get("children", []), *profile.get("operator", [])]:
         yield from operators(child)
+
+
+@pytest.mark.parametrize("unit", [{}, {"row": "stay"}])
+@pytest.mark.parametrize(("where", "floor"), [("", None), ("x >= 2", 2.0)])
+def test_where_nothing_of_a_row_is_read_people_are_counted_and_no_row_is_chosen(
+    where: str, floor: float | None, unit: dict[str, str]
+) -> None:
+    """With one row of each. Rows of nobody, and those that do not meet the condition, are left out; where a
+    key is read it matters which row of a person counts, and one is chosen."""
+    rules = policy(1, **unit)
+    for seed in range(20):
+        rows = rows_of(seed)
+        people = {row[0] for row in rows if floor is None or (row[3] is not None and row[3] >= floor)}
+        engine, asked = holding(rows), {"statistic": "count", "where": where or None}
+        assert totals(engine, rules, **asked) == [[float(len(people - {None}))]]
+    plan = plan_query(Query(name="q", epsilon=1.0, statistic="count", where=where or None), rules)
+    assert "hash" not in scans_of([plan], engine, SEED)[0].statement.text.lower()
+    keyed = plan_query(Query(name="q", epsilon=1.0, statistic="count", by=("d",)), rules)
+    assert "hash" in scans_of([keyed], engine, SEED)[0].statement.text.lower()
