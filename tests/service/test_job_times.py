@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -185,9 +186,9 @@ def test_nobody_is_ended_while_it_waits_to_say_that_it_has_ended(
 
 
 def test_an_engine_with_one_time_says_what_is_known_and_what_is_refused(tmp_path: Path) -> None:
-    """A process of the engine, with its alarm: until 0.4 s it waits, and is not ended."""
+    """A process of the engine, with its alarm: until 0.8 s it waits, and is not ended."""
     file = written(tmp_path, more=AS_JOBS)
-    file.write_text(file.read_text().replace(TIMES, "job_times = [0.4]"))
+    file.write_text(file.read_text().replace(TIMES, "job_times = [0.8]"))
     configuration, place = load_configuration(file), tmp_path / "e.sock"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(place))
@@ -200,7 +201,7 @@ def test_an_engine_with_one_time_says_what_is_known_and_what_is_refused(tmp_path
         engine = EngineClient(str(place), seconds=5.0)
 
         def told(key: str, body: Mapping[str, Any]) -> Any:
-            times = {"begun": time.monotonic(), "seconds": 0.4}
+            times = {"begun": time.monotonic(), "seconds": 0.8}
             return engine.call("release", "ward", "local:ada", body, request=key * 64, **times)
 
         engine.call("check", "ward", "")  # it has begun
@@ -337,6 +338,44 @@ def test_the_first_answer_says_nothing_and_the_ledger_neither(
     assert web.get(f"/v1/jobs/{number}", headers=ada).json()["state"] == "done"
     (entry,) = web.get("/v1/datasets/ward/budget", headers=ada).json()["entries"]
     assert entry["state"] == "released"
+
+
+def test_progress_is_told_and_hangs_on_the_clock_alone(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said while a job works is the same where it was computed at once and where it takes long."""
+    monkeypatch.setattr(jobs, "_BEAT", 0.02)
+    timed(curator, 0.8, 30.0)
+    web = client_of(curator)
+    ada = signed_in(web, "ada")
+    for took in (0.0, 0.5):
+        number, seen = asked(web, ada, f"{took}"), set[str]()
+        with slowed(took), watched(curator, number, seen):
+            worked(curator)
+        # The second is said where a beat comes between the first time and the job's end.
+        assert seen - {"Under way. Its end may show 30 s after its start."} == {
+            "Under way. Its end may show 0.8 s after its start, 30 s at the latest."
+        }
+        assert web.get(f"/v1/jobs/{number}", headers=ada).json()["progress"] == ""
+
+
+@contextmanager
+def watched(curator: Curator, number: str, seen: set[str]) -> Iterator[None]:
+    """Note what a job says of itself meanwhile."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(0.01):
+            if told := curator.store.jobs.find(number).progress:
+                seen.add(told)
+
+    watching = threading.Thread(target=look)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
 
 
 def test_rows_that_are_read_before_the_spend_do_not_date_it(

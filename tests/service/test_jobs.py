@@ -66,7 +66,7 @@ def test_first_come_first_served_and_each_once(store: Store, alice: str, clock: 
     assert store.jobs.heartbeat(first, "half of it")
     assert store.jobs.find(one.id).progress == "half of it"
     done = store.jobs.finish(first, result=[7, 8])
-    assert (done.state, done.result, done.problem) == (JobState.DONE, (7, 8), None)
+    assert (done.state, done.result, done.problem, done.progress) == (JobState.DONE, (7, 8), None, "")
     failed = store.jobs.finish(second, problem={"title": "Too much"})
     assert (failed.state, failed.result, failed.problem) == (JobState.FAILED, None, {"title": "Too much"})
     with pytest.raises(StateConflict):

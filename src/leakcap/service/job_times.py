@@ -79,6 +79,21 @@ class JobTimes:
             return self.given_up
         return max((one for one in self.times if one <= elapsed), default=self.times[0])
 
+    def told(self, elapsed: float) -> str:
+        """What may be said of a job that is under way so many seconds after its start: when its end may show,
+        which hangs on nothing that it reads.
+
+        >>> JobTimes((5.0, 60.0)).told(2.0)
+        'Under way. Its end may show 5 s after its start, 60 s at the latest.'
+        >>> JobTimes((5.0, 60.0)).told(6.0)
+        'Under way. Its end may show 60 s after its start.'
+        """
+        following = self.after(elapsed)
+        if following is None:
+            return f"No answer in time, which shows {self.given_up:.4g} s after its start."
+        latest = "" if following == self.last else f", {self.last:.4g} s at the latest"
+        return f"Under way. Its end may show {following:.4g} s after its start{latest}."
+
 
 class JobClock:
     """One job's clock, from its start on the system's monotonic clock, which all processes read alike.

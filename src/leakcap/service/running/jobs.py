@@ -77,7 +77,7 @@ def _do(job: Job, store: Store, engine: EngineClient, configuration: Configurati
 
     def beat() -> None:
         while not ended.wait(_BEAT):
-            store.jobs.heartbeat(job)
+            store.jobs.heartbeat(job, times.told(clock.elapsed))
 
     beating = threading.Thread(target=beat, daemon=True)
     beating.start()

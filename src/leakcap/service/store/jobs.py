@@ -184,6 +184,7 @@ class JobQueue:
             "state": JobState.DONE if problem is None else JobState.FAILED,
             "result": None if result is None else json.dumps([int(one) for one in result]),
             "problem": None if problem is None else json.dumps(dict(problem), sort_keys=True),
+            "progress": "",
             "updated": stored_time(at or self._clock()),
         }
         with self._database.writing() as connection:
@@ -201,9 +202,10 @@ class JobQueue:
         problem = json.dumps({"title": "Job failed", "detail": "Its process ended three times."})
         time = stored_time(now)
         with self._database.writing() as connection:
-            failed = {"state": JobState.FAILED, "problem": problem, "updated": time}
+            failed = {"state": JobState.FAILED, "problem": problem, "progress": "", "updated": time}
             connection.execute(JOBS.update().where(worn).values(failed))
-            again = {"state": JobState.QUEUED, "claimed_by": None, "heartbeat": None, "updated": time}
+            again = {"state": JobState.QUEUED, "claimed_by": None, "heartbeat": None, "progress": ""}
+            again["updated"] = time
             return connection.execute(JOBS.update().where(stale).values(again)).rowcount
 
     def cancel(self, id_: str) -> Job:
@@ -213,7 +215,7 @@ class JobQueue:
             row = locked_job(connection, id_)
             if row.state not in UNFINISHED:
                 raise StateConflict(f"Job {row.id} is {row.state}, and can no longer be cancelled.")
-            told = {"state": JobState.CANCELLED, "updated": stored_time(self._clock())}
+            told = {"state": JobState.CANCELLED, "progress": "", "updated": stored_time(self._clock())}
             connection.execute(JOBS.update().where(JOBS.c.number == row.number).values(told))
             given_back_unbegun(connection, JOBS.c.number == row.number)
             return _again(connection, row.id)
