@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from leakcap.errors import InvalidParameter
 from leakcap.service.identity import (
     Bearer,
     Credentials,
@@ -20,6 +23,7 @@ from leakcap.service.identity import (
 )
 from leakcap.service.store import Store, TooManyAttempts
 from leakcap.service.store.schema import ATTEMPTS
+from leakcap.service.store.tokens import SESSION
 from service.conftest import Hands
 from service.issuers import Issuer
 
@@ -93,6 +97,46 @@ def test_a_providers_person_is_an_agent_where_they_are_known_as_one(store: Store
     store.people.remove("uni:8f14e45f", by="local:root")
     with pytest.raises(Unauthenticated):
         authenticate(Bearer(home.token(clock.now)), store, trusted, clock.now)
+
+
+def test_a_personal_token_rests_until_the_provider_vouches_again(store: Store, clock: Hands) -> None:
+    """Whom the provider let go has no token after `token_days`; that of a local account lives on."""
+    home = Issuer("https://id.example")
+    (uni,) = made = [OidcProvider("uni", home.url, "curator", "terminal", fetch=home.fetch, token_days=7)]
+    trusted, untrusted = Providers(made), Providers([replace(uni, alias="other")])
+    for subject in ("uni:8f14e45f", "local:alice"):
+        store.people.add(subject, by="local:root")
+    kept, own = (store.tokens.issue(one, lifetime=300 * DAY) for one in ("uni:8f14e45f", "local:alice"))
+    clock.pass_(days=7)
+    assert authenticate(Bearer(kept.secret), store, trusted, clock.now).subject == "uni:8f14e45f"
+    clock.pass_(seconds=1)
+    with pytest.raises(Unauthenticated):
+        authenticate(Bearer(kept.secret), store, trusted, clock.now)
+    assert authenticate(Bearer(own.secret), store, trusted, clock.now).subject == "local:alice"
+    # Asking with it does not vouch for anybody; a token of the provider's does, and so does signing in.
+    ways: list[Callable[[], object]] = [
+        lambda: authenticate(Bearer(home.token(clock.now)), store, trusted, clock.now),
+        lambda: store.tokens.issue("uni:8f14e45f", lifetime=DAY, kind=SESSION, vouched=True),
+    ]
+    for vouch in ways:
+        vouch()
+        clock.pass_(days=7)
+        assert authenticate(Bearer(kept.secret), store, trusted, clock.now).subject == "uni:8f14e45f"
+        clock.pass_(seconds=1)
+        with pytest.raises(Unauthenticated):
+            authenticate(Bearer(kept.secret), store, trusted, clock.now)
+    # Of a provider that is trusted no more thirty days are left.
+    clock.pass_(days=22)
+    assert authenticate(Bearer(kept.secret), store, untrusted, clock.now).subject == "uni:8f14e45f"
+    clock.pass_(days=1)
+    with pytest.raises(Unauthenticated):
+        authenticate(Bearer(kept.secret), store, untrusted, clock.now)
+
+
+@pytest.mark.parametrize("days", [0, 367, 1.5])
+def test_days_that_are_none_are_refused(days: float) -> None:
+    with pytest.raises(InvalidParameter, match="be 1 to 366 days"):
+        OidcProvider("uni", "https://id.example", "curator", "terminal", token_days=days)  # type: ignore[arg-type]
 
 
 def test_every_refusal_says_the_same_and_its_reason_is_logged_by_kind_alone(

@@ -33,8 +33,8 @@ def test_what_one_writes_another_reads(opened: Open, url: str) -> None:
 
 def test_another_schema_is_refused_by_name(opened: Open, url: str) -> None:
     opened(url).close()
-    execute(url, "UPDATE curator_schema SET version = 4")
-    with pytest.raises(StoreError, match=r"has schema 4, this leakcap reads 3\. A newer leakcap wrote it"):
+    execute(url, "UPDATE curator_schema SET version = 5")
+    with pytest.raises(StoreError, match=r"has schema 5, this leakcap reads 4\. A newer leakcap wrote it"):
         opened(url)
     execute(url, "UPDATE curator_schema SET version = 1")
     with pytest.raises(StoreError, match=r"has schema 1, .* before the first release: begin a new one"):

@@ -30,9 +30,10 @@ def test_a_token_is_found_with_what_it_was_narrowed_to(store: Store, alice: str)
     made = store.tokens.issue(
         alice, lifetime=DAY, label="laptop", scopes=["ask", "read"], datasets=["ward"], agent=True
     )
-    found, of_agent = store.tokens.find(made.secret) or (None, None)
-    assert found == made.token
-    assert not of_agent
+    told = store.tokens.find(made.secret)
+    assert told is not None
+    assert told == (made.token, False, made.token.created)
+    found = told.token
     assert (found.scopes, found.datasets, found.agent) == ({TokenScope.ASK, TokenScope.READ}, {"ward"}, True)
     assert made.secret.startswith(f"lkc_{found.id}_")
     assert len(made.secret.rpartition("_")[2]) <= 43

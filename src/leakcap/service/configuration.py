@@ -90,7 +90,8 @@ class OidcSettings(Strict):
     `client_id` with which terminals sign in.
 
     With `console_client_id` people sign in there at the console, too; `console_secret` is a file with that
-    client's secret, where the provider gave it one. `title` is what the button says.
+    client's secret, where the provider gave it one. `title` is what the button says. Where the provider has
+    not vouched for somebody for `token_days`, their personal access tokens rest until they sign in there.
     """
 
     issuer: str = Field(min_length=1)
@@ -100,6 +101,7 @@ class OidcSettings(Strict):
     console_client_id: str = ""
     console_secret: str = ""
     title: str = Field(default="", max_length=80)
+    token_days: int = Field(default=30, ge=1, le=366)
 
     @field_validator("issuer")
     @classmethod

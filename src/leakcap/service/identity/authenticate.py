@@ -21,6 +21,7 @@ from typing import NoReturn, TypeAlias
 from leakcap.errors import InvalidParameter
 from leakcap.service.identity.client_certificates import thumbprint_of
 from leakcap.service.identity.code_flow import BegunSignIn, CodeFlow
+from leakcap.service.identity.oidc import TOKEN_DAYS
 from leakcap.service.identity.principal import Principal, Unauthenticated
 from leakcap.service.identity.providers import Providers
 from leakcap.service.identity.refusals import Refusal, Refused
@@ -160,7 +161,7 @@ def sign_in_by_code(
     if begun.session and not store.tokens.goes_on(begun.session, subject):
         raise Forbidden("Your provider does not know the person who was signed in here. Sign in again.")
     try:
-        return store.tokens.issue(subject, lifetime=_PROVIDER_SESSION, kind=SESSION)
+        return store.tokens.issue(subject, lifetime=_PROVIDER_SESSION, kind=SESSION, vouched=True)
     except NotFound:
         raise Forbidden(
             f"You are verified as `{subject}`, whom nobody has added here. Tell an administrator this name."
@@ -186,12 +187,16 @@ def _by_token(credentials: Credentials, store: Store, providers: Providers, now:
     found = store.tokens.find(credentials.text, now)
     if found is None:
         raise Refused(Refusal.TOKEN)
-    token, of_agent = found
+    token, of_agent, vouched = found
     if isinstance(credentials, SessionCookie) and token.kind != SESSION:
         raise Refused(Refusal.KIND)
     known = {LOCAL, *(one.alias for one in providers)}
     if token.kind == SESSION and provider_of(token.subject) not in known:
         raise Refused(Refusal.PROVIDER)
+    if token.kind == TOKEN and provider_of(token.subject) != LOCAL:
+        days = {one.alias: one.token_days for one in providers}.get(provider_of(token.subject), TOKEN_DAYS)
+        if now - vouched > timedelta(days=days):
+            raise Refused(Refusal.VOUCHED)
     return Principal(
         token.subject,
         provider_of(token.subject),
@@ -214,6 +219,8 @@ def _by_provider(text: str, store: Store, providers: Providers, now: datetime) -
     person = store.people.find(subject)
     if person is not None and person.removed is not None:
         raise Refused(Refusal.REMOVED)
+    if person is not None:
+        store.people.note_vouched(subject, now)
     return Principal(subject, alias, agent=person is not None and person.agent)
 
 

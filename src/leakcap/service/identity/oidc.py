@@ -38,7 +38,10 @@ from leakcap.service.identity.refusals import Refusal, Refused
 from leakcap.service.identity.unverified import base64_text, unverified_claims, unverified_header
 from leakcap.service.store.subjects import require_alias
 
-__all__ = ["OidcProvider", "Post"]
+__all__ = ["TOKEN_DAYS", "OidcProvider", "Post"]
+
+TOKEN_DAYS = 30
+"""So long a personal access token goes on after its person's provider last vouched for them."""
 
 Post: TypeAlias = Callable[[str, Mapping[str, str], tuple[str, str] | None], Mapping[str, Any]]
 """What brings the JSON object that a URL answers to a form, or raises `FetchFailed`."""
@@ -54,7 +57,8 @@ class OidcProvider:
     """A provider whose access tokens are believed, under an alias of the curator's own.
 
     `audience` is what its tokens for the curator name; `client_id` is how the curator's clients ask for them,
-    and `console_client_id`, with its `console_secret` where it has one, how the console does. Raises
+    and `console_client_id`, with its `console_secret` where it has one, how the console does. Its people's
+    personal access tokens rest where it has not vouched for them for `token_days`. Raises
     `InvalidParameter` for values that would let in more than was meant.
     """
 
@@ -68,6 +72,7 @@ class OidcProvider:
     console_client_id: str = ""
     console_secret: str = field(default="", repr=False)
     post: Post = field(default=post_form, repr=False, compare=False)
+    token_days: int = TOKEN_DAYS
 
     def __post_init__(self) -> None:
         require_alias(self.alias)
@@ -82,6 +87,8 @@ class OidcProvider:
         for name in ("client_id", "console_client_id"):
             apart = self.audience != getattr(self, name)
             require(apart, "audience", "OidcProvider", f"not be the `{name}`", self.audience, remedy)
+        days = isinstance(self.token_days, int) and 1 <= self.token_days <= 366
+        require(days, "token_days", "OidcProvider", "be 1 to 366 days", self.token_days)
         object.__setattr__(self, "algorithms", tuple(self.algorithms))
         known = bool(self.algorithms) and set(self.algorithms) <= set(ALGORITHMS)
         rule = f"be some of {', '.join(ALGORITHMS)}"

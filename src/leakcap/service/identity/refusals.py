@@ -31,6 +31,7 @@ class Refusal(StrEnum):
     CODE = "the provider gave no tokens for the code"
     NONCE = "an ID token of another sign-in"
     PROVIDER = "session of a provider that is no longer trusted"
+    VOUCHED = "a token whose person's provider has not vouched for them lately"
     CERTIFICATE = "no verified certificate of the person's own"
 
 

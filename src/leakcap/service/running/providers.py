@@ -21,6 +21,7 @@ def providers_of(configuration: Configuration) -> Providers:
             client_id=one.client_id,
             algorithms=tuple(one.algorithms),
             console_client_id=one.console_client_id,
+            token_days=one.token_days,
             console_secret=Path(one.console_secret).read_text().strip() if one.console_secret else "",
         )
         for alias, one in configuration.identity.items()

@@ -74,6 +74,16 @@ class Directory:
             raise NameTaken(f"`{subject}` is taken. Choose another name.") from None
         return Person(subject, row["provider"], display, agent, False, now, None)
 
+    def note_vouched(self, subject: str, time: datetime) -> None:
+        """Remember that a provider vouches for somebody, which costs one write a day."""
+        day = stored_time(time)[:10]
+        known = (PEOPLE.c.subject == subject) & (PEOPLE.c.vouched.is_(None) | (PEOPLE.c.vouched < day))
+        with self._database.reading() as connection:
+            if connection.execute(select(PEOPLE.c.subject).where(known)).first() is None:
+                return
+        with self._database.writing() as connection:
+            connection.execute(PEOPLE.update().where(known).values(vouched=stored_time(time)))
+
     def remove(self, subject: str, *, by: str) -> None:
         """Take away a person's password, tokens, certificates, roles and unfinished jobs, for good; the name
         stays taken.

@@ -42,7 +42,7 @@ __all__ = [
     "require_store_version",
 ]
 
-STORE_VERSION = 3
+STORE_VERSION = 4
 _BEFORE = "It is of a leakcap before the first release: begin a new one with `leakcap curator init`."
 """Of the schema that this leakcap writes and reads."""
 
@@ -58,7 +58,8 @@ def _text(name: str, *, key: bool = False, null: bool = False) -> Column[str]:
 SCHEMA = Table("curator_schema", METADATA, Column("version", Integer, nullable=False))
 
 # `folded` is unique, so that no subject differs from another in case alone. Rows stay when a person leaves.
-# `one_time` is until when a password that somebody else gave lets its person choose one of their own.
+# `one_time` is until when a password that somebody else gave lets its person choose one of their own;
+# `vouched` is when a provider last said that it knows the person.
 PEOPLE = Table(
     "curator_people",
     METADATA,
@@ -71,6 +72,7 @@ PEOPLE = Table(
     _text("created"),
     _text("removed", null=True),
     _text("one_time", null=True),
+    _text("vouched", null=True),
 )
 
 TOKENS = Table(

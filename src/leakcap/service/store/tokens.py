@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -28,7 +28,7 @@ from leakcap.service.store.schema import PEOPLE, TOKENS
 from leakcap.service.store.scopes import TokenScope, named_scopes
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["SESSION", "TOKEN", "Issued", "Token", "TokenBook", "looks_like_token"]
+__all__ = ["SESSION", "TOKEN", "FoundToken", "Issued", "Token", "TokenBook", "looks_like_token"]
 
 TOKEN, SESSION = "token", "session"
 """The kinds: what a person makes for a program, and what signing in makes."""
@@ -65,6 +65,15 @@ class Issued:
         return f"Issued(token={self.token!r}, secret='…')"
 
 
+class FoundToken(NamedTuple):
+    """A token that lets somebody in, whether that is an agent, and when a provider last vouched for them or,
+    if that was later, they made it."""
+
+    token: Token
+    of_agent: bool
+    vouched: datetime
+
+
 class TokenBook:
     """The tokens and sessions that were issued."""
 
@@ -83,12 +92,14 @@ class TokenBook:
         agent: bool = False,
         password: str | None = None,
         session: str | None = None,
+        vouched: bool = False,
     ) -> Issued:
         """Make a token of a known person. Raises `NotFound` for anybody else.
 
         With the hash of a `password` that was verified, `StateConflict` where it was changed meanwhile, and
         `OneTimePassword` where it lets in nobody. With the number of the `session` that asks, `StateConflict`
         where that has ended meanwhile: what ends a person's sessions leaves no token that is on its way.
+        `vouched` says that a provider has just said who this is.
         """
         _require_asked(kind, lifetime, label)
         now = self._clock()
@@ -113,20 +124,23 @@ class TokenBook:
             if session is not None:
                 _require_live(connection, subject, session, now)
             connection.execute(TOKENS.insert().values(_row(token, secret)))
+            if vouched:
+                person = PEOPLE.c.subject == subject
+                connection.execute(PEOPLE.update().where(person).values(vouched=stored_time(now)))
             if kind == TOKEN:
                 details = {"token": token.id, "label": label, "agent": agent}
                 append_act(connection, now, subject, "issue token", subject=subject, details=details)
         return Issued(token, f"lkc_{token.id}_{secret}")
 
-    def find(self, presented: str, now: datetime | None = None) -> tuple[Token, bool] | None:
-        """The token with this secret, and whether its person is an agent; None unless it lets them in now.
+    def find(self, presented: str, now: datetime | None = None) -> FoundToken | None:
+        """The token with this secret; None unless it lets its person in now.
 
         A wrong secret takes as long with a known id as with an unknown one.
         """
         found = _FORM.fullmatch(presented)
         id_, secret = found.groups() if found else ("", "")
         asked = (
-            select(TOKENS, PEOPLE.c.agent.label("of_agent"))
+            select(TOKENS, PEOPLE.c.agent.label("of_agent"), PEOPLE.c.vouched)
             .join(PEOPLE, PEOPLE.c.subject == TOKENS.c.subject)
             .where(TOKENS.c.id == id_, TOKENS.c.revoked.is_(None), PEOPLE.c.removed.is_(None))
         )
@@ -137,7 +151,8 @@ class TokenBook:
         if row is None or not same or moment_of(row.expires) <= time:
             return None
         self._note_day(row, time)
-        return _token(row), bool(row.of_agent)
+        vouched = max(row.created, row.vouched or "")
+        return FoundToken(_token(row), bool(row.of_agent), moment_of(vouched))
 
     def _note_day(self, row: Any, time: datetime) -> None:
         """Remember the day of the last use, which costs one write a day."""
