@@ -55,14 +55,18 @@ def geometric_capacity(steps: int, decay: float) -> Bound:
     )
     number = isinstance(decay, Real) and 0.0 < decay < math.inf
     require(number, "decay", "geometric_capacity", "be a positive finite number", decay)
-    found = _capacity(int(steps), float(decay))
-    if not isinstance(found.witness, IntervalPrior) or found.method == _LIMIT:
-        return found
-    return replace(found, proof=proof_of_geometric(int(steps), float(decay), found.witness))
+    return _capacity(int(steps), float(decay))
 
 
 @lru_cache(maxsize=4096)
 def _capacity(steps: int, decay: float) -> Bound:
+    found = _without_proof(steps, decay)
+    if not isinstance(found.witness, IntervalPrior) or found.method == _LIMIT:
+        return found
+    return replace(found, proof=proof_of_geometric(steps, decay, found.witness))
+
+
+def _without_proof(steps: int, decay: float) -> Bound:
     if steps == 1 or (steps * decay < _LONG and middle_excess(steps, decay) <= 0.0):
         prior = IntervalPrior(((0.0, 0.5), (float(steps), 0.5)))
         return _bound(
