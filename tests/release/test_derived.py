@@ -17,6 +17,8 @@ from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, attach, load_policy, query_from
 from leakcap.release.asking.budget import divided
 from leakcap.release.asking.templates import QueryTemplate
+from leakcap.release.columns.typed import Bin, Quantize, ReadColumn
+from leakcap.release.conditions.condition import to_tree
 from leakcap.release.dummy import dummy_engine
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.planning.attainability import every_content_occurs
@@ -148,6 +150,27 @@ def test_what_is_named_twice_at_each_step_is_worked_out_once() -> None:
     statement = engine.write(select_of([plan]))
     assert len(statement.text) < 10_000
     assert [plan.grid.value(one) for one in exact(plan, engine)[0]] == [3.0 * 2**10]
+
+
+def test_the_columns_that_a_condition_names_are_those_that_its_statement_reads() -> None:
+    """By a second route: the words of the tree that is written from it, for every kind of column."""
+    written = (
+        "CASE WHEN x < 18 AND m > 3 THEN 'a' ELSE 'b' END = 'b'",
+        "EXTRACT(YEAR FROM d) = 2024",
+        "FLOOR(x / 10) = 2",
+    )
+    tested = 0
+    for where in (
+        *(f"{name} IS NULL" for name in COLUMNS),
+        *written,
+        "cold = 'cold' AND NOT (share > 1 OR f)",
+    ):
+        plan = planned(POLICY, statistic="count", where=where)
+        assert plan.condition is not None
+        words = to_tree(plan.condition, plan.policy).find_all(ReadColumn, Quantize, Bin)
+        assert {*used_columns(plan)} == {one.this.name for one in words}, where
+        tested += 1
+    assert tested > 100
 
 
 def test_what_is_computed_from_whole_numbers_is_whole() -> None:

@@ -21,8 +21,8 @@ from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.engine.base import in_one_state
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.numbers.exact_integers import exact_integers
-from leakcap.release.planning.plan import used_columns
-from leakcap.release.planning.statements import columns_in, rows_of
+from leakcap.release.planning.plan import columns_in, used_columns
+from leakcap.release.planning.statements import rows_of
 from leakcap.release.planning.windows import ROWS, keyed, window
 from leakcap.running.question import PlannedRunningCount
 

@@ -19,8 +19,8 @@ from leakcap.release.columns.typed import aliased, column
 from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.engine.schema import check_schema
 from leakcap.release.numbers.exact_integers import exact_integers
-from leakcap.release.planning.plan import used_columns
-from leakcap.release.planning.statements import columns_in, rows_of
+from leakcap.release.planning.plan import columns_in, used_columns
+from leakcap.release.planning.statements import rows_of
 from leakcap.tables.gathering import gathered
 from leakcap.tables.question import PlannedTables
 from leakcap.tables.residuals import Integers, margins_counted

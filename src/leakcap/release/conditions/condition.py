@@ -27,6 +27,7 @@ __all__ = [
     "Operator",
     "Parity",
     "Scalar",
+    "columns_named",
     "constant_text",
     "named",
     "renamed",
@@ -220,3 +221,12 @@ def constant_text(value: Scalar) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
+
+
+def columns_named(condition: Condition) -> set[str]:
+    """The columns that a condition speaks of."""
+    if isinstance(condition, Junction):
+        return {name for part in condition.parts for name in columns_named(part)}
+    if isinstance(condition, Parity):
+        return {name for name, _ in condition.masks}
+    return columns_named(condition.part) if isinstance(condition, Negation) else {condition.column}

@@ -28,6 +28,7 @@ from leakcap.release.conditions.condition import (
     Negation,
     Parity,
     Scalar,
+    columns_named,
 )
 from leakcap.release.measurements.measurement import Measurement
 from leakcap.release.plan import Plan
@@ -130,15 +131,6 @@ def _may_be_left_out(plan: Plan, part: Measurement, outcomes: set[Truth]) -> boo
 def _filled(plan: Plan) -> bool:
     name = plan.query.column
     return name is not None and plan.policy.columns[name].fill is not None
-
-
-def columns_named(condition: Condition) -> set[str]:
-    """The columns that a condition speaks of."""
-    if isinstance(condition, Junction):
-        return {name for part in condition.parts for name in columns_named(part)}
-    if isinstance(condition, Parity):
-        return {name for name, _ in condition.masks}
-    return columns_named(condition.part) if isinstance(condition, Negation) else {condition.column}
 
 
 def possible(condition: Condition, policy: Policy) -> set[Truth]:

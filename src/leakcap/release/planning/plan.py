@@ -7,20 +7,23 @@ What a statistic is made of stands in `release/statistics/`, one family a file; 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
+
+from sqlglot import exp
 
 from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.ledger.ticks import LARGEST
+from leakcap.policy.declared import Column
 from leakcap.policy.document import Policy
 from leakcap.release.columns.cells import Cells, require_few, split_axis
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.columns.people import require_no_delta
-from leakcap.release.columns.typed import stored_column
+from leakcap.release.columns.typed import Bin, Quantize, ReadColumn, tree_nodes
 from leakcap.release.columns.within import require_apart_from, require_told_apart
-from leakcap.release.conditions.condition import named, to_text, to_tree
+from leakcap.release.conditions.condition import columns_named, named, to_text
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.conditions.written import is_written, with_written
@@ -31,7 +34,6 @@ from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.planning.better import better_plan, plan_as_priced
-from leakcap.release.planning.statements import columns_in
 from leakcap.release.planning.thresholds import plan_with_threshold
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of
@@ -40,6 +42,7 @@ from leakcap.sampling.rational import printed
 __all__ = [
     "cells_of",
     "codes_of",
+    "columns_in",
     "in_order",
     "plan_at",
     "plan_query",
@@ -92,12 +95,32 @@ def used_columns(plan: Plan) -> tuple[str, ...]:
     """The policy's columns that the statement reads: for values, cells and the condition, and all of a joined
     table, by which its rows are ordered. Ids and keys are for `schema.check_schema` to add.
     """
-    trees = [*plan.values, *(axis.tree for axis in plan.cells.axes)]
-    trees += [] if plan.condition is None else [to_tree(plan.condition, plan.policy)]
-    for table in plan.query.join:
-        theirs = plan.policy.tables[table].stored.items()
-        trees += [stored_column(f"{table}.{name}", known) for name, known in theirs]
-    return columns_in(trees, plan.policy)
+    policy = plan.policy
+    asked = set() if plan.condition is None else _read_for(columns_named(plan.condition), policy)
+    asked |= {f"{table}.{name}" for table in plan.query.join for name in policy.tables[table].stored}
+    asked |= {*columns_in((*plan.values, *(axis.tree for axis in plan.cells.axes)), policy)}
+    return tuple(name for name in policy.columns if name in asked)
+
+
+def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
+    """The policy's columns that are read in what a statement is made of, in the policy's order."""
+    read = {node.this.name for tree in trees for node in tree_nodes(tree, ReadColumn, Quantize, Bin)}
+    return tuple(name for name in policy.columns if name in read)
+
+
+def _read_for(names: Iterable[str], policy: Policy) -> set[str]:
+    """The columns that a statement reads for these: stored ones, and computed ones, which it makes below."""
+    seen, left = set[str](), list(names)
+    while left:
+        name = left.pop()
+        if name not in seen:
+            seen.add(name)
+            left += () if _is_read(policy.columns[name]) else policy.columns[name].sources
+    return {name for name in seen if _is_read(policy.columns[name])}
+
+
+def _is_read(known: Column) -> bool:
+    return known.stored or known.calculated
 
 
 def cells_of(query: QueryFields, policy: Policy) -> Cells:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from leakcap.release.columns.joins import joined_tree
 from leakcap.release.columns.people import counted_people
 from leakcap.release.columns.typed import (
     PERSONS_ROWS,
-    Bin,
     KeyFilter,
     Quantize,
     ReadColumn,
@@ -25,19 +24,19 @@ from leakcap.release.columns.typed import (
     column,
     source_table,
     tell_sums,
-    tree_nodes,
 )
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.measurements.aggregates import People
 from leakcap.release.planning.bounding import chosen_rows, start_of
 from leakcap.release.planning.by_day import by_day, sums_by_day
+from leakcap.release.planning.plan import columns_in
 from leakcap.release.planning.windows import window
 
 if TYPE_CHECKING:
     from leakcap.release.columns.cells import Cells
     from leakcap.release.plan import Plan
 
-__all__ = ["columns_in", "rows_of", "select_of", "units_statement"]
+__all__ = ["rows_of", "select_of", "units_statement"]
 
 
 def select_of(plans: Sequence[Plan], seed: str = "") -> exp.Select:
@@ -219,12 +218,6 @@ def _stored_rows(plan: Plan, read: Sequence[str]) -> exp.Expression:
     if plan.people_from is not None:
         return counted_people(plan.policy, read, plan.people_from)
     return source_table()
-
-
-def columns_in(trees: Iterable[exp.Expression], policy: Policy) -> tuple[str, ...]:
-    """The policy's columns that are read, in the policy's order."""
-    read = {node.this.name for tree in trees for node in tree_nodes(tree, ReadColumn, Quantize, Bin)}
-    return tuple(name for name in policy.columns if name in read)
 
 
 def units_statement(policy: Policy) -> exp.Select:
