@@ -52,8 +52,8 @@ from leakcap.release.planning.queries import Query
 from leakcap.release.planning.scan import Drawn, Scan, WrittenStatements, scans_of
 from leakcap.release.planning.statements import units_statement
 from leakcap.release.results.exposure import exposure_so_far
-from leakcap.release.results.recorded import from_ledger, recorded_of
-from leakcap.release.results.result import Release, release_of
+from leakcap.release.results.recorded import from_ledger, recorded_of, release_of
+from leakcap.release.results.result import Release
 from leakcap.release.sql.select import StatementTerms, select_statement
 from leakcap.sampling import ByteSource, system_bytes
 from leakcap.statement import Statement, statement_of

@@ -12,11 +12,8 @@ from fractions import Fraction
 
 from leakcap.errors import InvalidQuery
 from leakcap.mechanism.additive import AdditiveNoise
-from leakcap.release.measurements.measurement import NoisyMeasurement
-from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.plan import Plan
 
-__all__ = ["Covariances", "NoisyTotal", "NoisyTotals", "keeps", "noisy_totals_of"]
+__all__ = ["Covariances", "NoisyTotal", "NoisyTotals"]
 
 
 @dataclass(frozen=True)
@@ -87,24 +84,6 @@ class NoisyTotals:
             tuple(a[0] * b[0] * first.variance + a[1] * b[1] * spread for b in slopes) for a in slopes
         )
         return Covariances(("sum", "count", "mean"), matrix, ("mean",))
-
-
-def keeps(plan: Plan) -> bool:
-    """Whether the noisy integers of an answer are kept."""
-    return not plan.cells.open and all(
-        isinstance(part, NoisyMeasurement) and part.kept for part in plan.parts
-    )
-
-
-def noisy_totals_of(plan: Plan, noisy: Sequence[ExactIntegers]) -> NoisyTotals:
-    """The noisy integers of each part with what is public about them."""
-    parts = tuple(
-        NoisyTotal(part.role, part.noise, part.unit, tuple(numbers.tolist()))
-        for part, numbers in zip(plan.parts, noisy, strict=True)
-        if isinstance(part, NoisyMeasurement)
-    )
-    ends = (0, 0) if plan.grid is None else (plan.grid.low, plan.grid.high)
-    return NoisyTotals(parts, plan.centre, plan.exact_count, ends)
 
 
 def missing(name: str) -> InvalidQuery:

@@ -1,4 +1,4 @@
-"""Released values as the ledger remembers them, and back.
+"""A release from noisy integers, its values as the ledger remembers them, and a release from these.
 
 An answer is recorded column by column: `values`, then `off` where every interval is the value ± so much, else
 `lower` and `upper`; `keys` where they are a part of the answer, and `parts`, the noisy integers that it was
@@ -19,18 +19,19 @@ from numpy.typing import NDArray
 from leakcap.errors import LedgerError
 from leakcap.ledger import Answer
 from leakcap.policy.declared import Key
+from leakcap.release.measurements.measurement import NoisyMeasurement
 from leakcap.release.numbers.answers import Answers, Labels, Rows, as_numbers
-from leakcap.release.numbers.exact_integers import doubles, exact_integers, objects
+from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, objects
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.price import Price
-from leakcap.release.results.noisy_totals import NoisyTotals, keeps, noisy_totals_of
+from leakcap.release.results.noisy_totals import NoisyTotal, NoisyTotals
 from leakcap.release.results.result import Release
 from leakcap.release.statistics import statistic_of
 
 _MOST = sys.float_info.max
 Recorded: TypeAlias = dict[str, Any]
-__all__ = ["ParsedAnswer", "from_ledger", "parsed_answer", "recorded_of"]
+__all__ = ["ParsedAnswer", "from_ledger", "parsed_answer", "recorded_of", "release_of"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,41 @@ class ParsedAnswer:
     upper: list[float]
     keys: list[list[Key]] = field(default_factory=list)
     parts: list[tuple[str, list[int]]] = field(default_factory=list)
+
+
+def release_of(
+    plan: Plan, price: Price, noisy: Sequence[ExactIntegers], codes: Sequence[NDArray[Any]] = ()
+) -> Release:
+    """The release from the noisy integers of each part and cell, of private keys those that are released, as
+    `codes` name them. Everything here is post-processing.
+    """
+    scale = price.noise_scales[plan.parts[0].role]
+    labels = plan.cells.read(codes) if plan.cells.open else statistic_of(plan.query).labelled(plan, noisy)
+    rows = Rows(labels, statistic_of(plan.query).answers(plan, noisy).steady())
+    drawn = _noisy_totals_of(plan, noisy) if _keeps(plan) else None
+    about = (plan.query.name, plan.query, text_of(plan))
+    totals, places = statistic_of(plan.query).totals(plan), statistic_of(plan.query).places(plan)
+    return Release(
+        *about, rows, scale, price, drawn=drawn, coverage=plan.coverage, totals=totals, places=places
+    )
+
+
+def _keeps(plan: Plan) -> bool:
+    """Whether the noisy integers of an answer are kept."""
+    return not plan.cells.open and all(
+        isinstance(part, NoisyMeasurement) and part.kept for part in plan.parts
+    )
+
+
+def _noisy_totals_of(plan: Plan, noisy: Sequence[ExactIntegers]) -> NoisyTotals:
+    """The noisy integers of each part with what is public about them."""
+    parts = tuple(
+        NoisyTotal(part.role, part.noise, part.unit, tuple(numbers.tolist()))
+        for part, numbers in zip(plan.parts, noisy, strict=True)
+        if isinstance(part, NoisyMeasurement)
+    )
+    ends = (0, 0) if plan.grid is None else (plan.grid.low, plan.grid.high)
+    return NoisyTotals(parts, plan.centre, plan.exact_count, ends)
 
 
 def recorded_of(release: Release) -> Recorded:
@@ -140,14 +176,14 @@ def _parts(parts: object) -> bool:
 
 def _drawn(plan: Plan, found: ParsedAnswer) -> NoisyTotals | None:
     """The noisy integers, where they were recorded or are the values."""
-    if not keeps(plan):
+    if not _keeps(plan):
         return None
     parts = found.parts
     if not parts and len(plan.parts) == 1 and plan.grid is None:
         parts = [(plan.parts[0].role, [value for value in found.values if isinstance(value, int)])]
     roles = [part.role for part in plan.parts]
     sound = [role for role, _ in parts] == roles and {len(n) for _, n in parts} == {plan.cells.size}
-    return noisy_totals_of(plan, [exact_integers(numbers) for _, numbers in parts]) if sound else None
+    return _noisy_totals_of(plan, [exact_integers(numbers) for _, numbers in parts]) if sound else None
 
 
 def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:

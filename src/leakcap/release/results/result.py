@@ -16,13 +16,10 @@ from leakcap.errors import InvalidQuery
 from leakcap.policy.declared import Key
 from leakcap.release.columns.people import TABLE, Coverage, counted_words
 from leakcap.release.numbers.answers import Number, Row, Rows
-from leakcap.release.numbers.exact_integers import ExactIntegers
-from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.price import Price
 from leakcap.release.query import QueryFields
 from leakcap.release.results.exposure import exposure_of
-from leakcap.release.results.noisy_totals import Covariances, NoisyTotals, keeps, missing, noisy_totals_of
+from leakcap.release.results.noisy_totals import Covariances, NoisyTotals, missing
 from leakcap.release.results.pivot import FLAG, Layout, layout_named
 from leakcap.release.results.record import PriceRecord, ReleasedRecord
 from leakcap.release.results.showing import between, card_cells, laid_out_lines
@@ -34,7 +31,7 @@ from leakcap.uncollected import uncollected
 _MOST = 20
 """So many rows are printed."""
 
-__all__ = ["Number", "Release", "Row", "Rows", "release_of"]
+__all__ = ["Number", "Release", "Row", "Rows"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -275,20 +272,3 @@ class Release:
 
     def _line(self, place: int) -> str:
         return f"{self._shown(place)} (95 %: {between(self.rows[place].interval)})"
-
-
-def release_of(
-    plan: Plan, price: Price, noisy: Sequence[ExactIntegers], codes: Sequence[NDArray[Any]] = ()
-) -> Release:
-    """The release from the noisy integers of each part and cell, of private keys those that are released, as
-    `codes` name them. Everything here is post-processing.
-    """
-    scale = price.noise_scales[plan.parts[0].role]
-    labels = plan.cells.read(codes) if plan.cells.open else statistic_of(plan.query).labelled(plan, noisy)
-    rows = Rows(labels, statistic_of(plan.query).answers(plan, noisy).steady())
-    drawn = noisy_totals_of(plan, noisy) if keeps(plan) else None
-    about = (plan.query.name, plan.query, text_of(plan))
-    totals, places = statistic_of(plan.query).totals(plan), statistic_of(plan.query).places(plan)
-    return Release(
-        *about, rows, scale, price, drawn=drawn, coverage=plan.coverage, totals=totals, places=places
-    )
