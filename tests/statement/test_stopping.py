@@ -18,8 +18,7 @@ from flint import arb, ctx
 from leakcap.bound import Bound
 from leakcap.ledger import Caps, Spend
 from leakcap.ledger.curve import ORDERS, curve_of_pure
-from leakcap.ledger.limits import excess
-from leakcap.ledger.rules import rules_of
+from leakcap.ledger.rules import excess, rules_of
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.statement import Exposure, statement_of
 from leakcap.statement.capped import Capped

@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 
 from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
 from leakcap.ledger.editions import calendar_days
-from leakcap.ledger.limits import excess, refuse, unallowed_delta
 from leakcap.ledger.people import SCOPE, Levels, require_room_asked
-from leakcap.ledger.rules import GROUP
+from leakcap.ledger.rules import GROUP, excess, refuse, unallowed_delta
 from leakcap.ledger.state import State, load_account, save_account
 from leakcap.ledger.ticks import Ticks, decimal, total
 from leakcap.ledger.values import Charge

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from leakcap.errors import LedgerError, Passed
-from leakcap.ledger.limits import excess
+from leakcap.ledger.rules import excess
 from leakcap.ledger.ticks import NOTHING, Ticks, decimal, total
 
 __all__ = ["SCOPE", "Levels", "cap_of", "require_room_asked"]

@@ -11,9 +11,8 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from leakcap.errors import BudgetExceeded, LedgerError, Passed
 from leakcap.ledger.events import plan_row
-from leakcap.ledger.limits import excess, refuse, unallowed_delta
 from leakcap.ledger.plan_price import charge_of
-from leakcap.ledger.rules import CapsInTicks
+from leakcap.ledger.rules import CapsInTicks, excess, refuse, unallowed_delta
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.slots import Slot, SlotPlan, SlotUse, plan_read, plan_text
 from leakcap.ledger.state import State

@@ -1,21 +1,34 @@
-"""The caps as the ledger keeps them: in ticks, and as the JSON of its first row."""
+"""The caps as the ledger keeps them: in ticks, and as the JSON of its first row; and whether a spend fits."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
+from leakcap.errors import BudgetExceeded, Passed
 from leakcap.ledger.caps import Caps, Limits, Period
-from leakcap.ledger.curve import surcharges
+from leakcap.ledger.curve import epsilon_proved, surcharges
 from leakcap.ledger.editions import day_label, period_labels
-from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks
+from leakcap.ledger.ticks import AMOUNTS, Ticks, cap_ticks, decimal, total, units_left, units_spent
 
-__all__ = ["GROUP", "CapsInTicks", "period_label", "rules_of", "rules_read"]
+__all__ = [
+    "GROUP",
+    "CapsInTicks",
+    "excess",
+    "held_against",
+    "in_units",
+    "period_label",
+    "refuse",
+    "rules_of",
+    "rules_read",
+    "unallowed_delta",
+]
 
+_COLUMN = 2**63 - 1
 
 GROUP = "group"
 """The scope of the account of a group of analysts."""
@@ -202,3 +215,129 @@ def _held(content: Content) -> Ticks:
     own = content.get("delta_of_answers", plain.delta // 2)
     curve = surcharges(plain.delta - own, content.get("order")) if own < plain.delta else ()
     return plain._replace(delta=own, curve=curve)
+
+
+def excess(
+    spent: Ticks,
+    asked: Ticks,
+    caps: Ticks,
+    owner: str,
+    *,
+    analyst: str | None = None,
+    period: str | None = None,
+    group: str | None = None,
+) -> list[tuple[Passed, str]]:
+    """Each cap that would be passed, and a sentence that says so. The account is that of `owner`, an analyst,
+    a period or a group of analysts among them.
+
+    >>> tenth = Ticks(100_000_000_000, 0, 0, 0)
+    >>> caps = Ticks(150_000_000_000, None, None, None)
+    >>> (passed, sentence), = excess(tenth, tenth, caps, "dataset `patients`")
+    >>> passed.cap, passed.limit, passed.left, passed.asked, passed.group
+    ('epsilon', 0.15, 0.05, 0.1, None)
+    >>> sentence
+    '`epsilon` cap of dataset `patients` would be exceeded: 0.05 left of 0.15, 0.1 asked.'
+    """
+    before, after = held_against(spent, caps), held_against(total([spent, asked]), caps)
+    found = []
+    for name, was, ask, cap, sum_ in zip(
+        Ticks._fields[:-1], before.numbers, asked.numbers, caps.numbers, after.numbers, strict=True
+    ):
+        if _passes(sum_, cap):
+            more = sum_ - was if name == "epsilon" and sum_ is not None and was is not None else ask
+            together = " (all answers together)" if name == "epsilon" and caps.curve else ""
+            sentence = _sentence(name, was, more, cap, owner, together)
+            found.append((replace(_passed(name, was, more, cap, analyst, period), group=group), sentence))
+    return found
+
+
+def unallowed_delta(
+    asked: Ticks,
+    caps: Ticks,
+    owner: str,
+    *,
+    analyst: str | None = None,
+    period: str | None = None,
+    group: str | None = None,
+) -> list[tuple[Passed, str]]:
+    """A δ that is asked under a cap on ε beside which there is none: the cap promises ε alone.
+
+    >>> (_, sentence), = unallowed_delta(Ticks(0, 10**6, 0, 0), Ticks(10**12, None, None, None), "us")
+    >>> sentence
+    'The caps of us have an `epsilon` and no `delta`, so that no answer may have a δ: one of 0.000001 is ...'
+    """
+    if caps.epsilon is None or caps.delta is not None or asked.delta == 0:
+        return []
+    wish = "without a bound" if asked.delta is None else f"of {decimal(asked.delta)}"
+    told = (
+        f"The caps of {owner} have an `epsilon` and no `delta`, so that no answer may have a δ: one {wish} "
+        "is asked."
+    )
+    return [(replace(_passed("delta", 0, asked.delta, 0, analyst, period), group=group), told)]
+
+
+def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:
+    """Raise `BudgetExceeded` if any cap would be passed; `own` are those that people set themselves.
+
+    >>> refuse([])
+    """
+    if found or own:
+        text = " ".join(sentence for _, sentence in (*found, *own))
+        may = " The data's owner may raise a cap: `leakcap ledger amend`." if found else ""
+        set_ = " What people set themselves nobody may raise." if own else ""
+        # Where no δ is allowed a smaller one is refused too.
+        none = found and not own and all(one.cap == "delta" and one.limit == 0.0 for one, _ in found)
+        less = "Ask without a δ." if none else "Ask for less."
+        raise BudgetExceeded(
+            f"{text} Nothing was spent. {less}{may}{set_}",
+            passed=[passed for passed, _ in (*found, *own)],
+        )
+
+
+def held_against(spent: Ticks, caps: Ticks) -> Ticks:
+    """What is held against the caps: of ε the least that the sums of the curves prove under these caps."""
+    if not caps.curve:
+        return spent
+    return spent._replace(epsilon=epsilon_proved(spent.epsilon, spent.curve, caps.curve))
+
+
+def _passes(sum_: int | None, cap: int | None) -> bool:
+    if sum_ is None:
+        return cap is not None
+    # Without a cap the column's width is one: a sum that does not fit must not wrap around.
+    return sum_ > (_COLUMN if cap is None else cap)
+
+
+def _passed(
+    name: str,
+    spent: int | None,
+    asked: int | None,
+    cap: int | None,
+    analyst: str | None,
+    period: str | None,
+) -> Passed:
+    ceiling = _COLUMN if cap is None else cap
+    left = 0 if spent is None else max(0, ceiling - spent)
+    return Passed(
+        name,
+        in_units(name, ceiling, units_left),
+        in_units(name, left, units_left),
+        None if asked is None else in_units(name, asked, units_spent),
+        analyst=analyst,
+        period=period,
+    )
+
+
+def _sentence(
+    name: str, spent: int | None, asked: int | None, cap: int | None, owner: str, together: str
+) -> str:
+    say = str if name == "queries" else decimal
+    ceiling = _COLUMN if cap is None else cap
+    left = "nothing" if spent is None else say(max(0, ceiling - spent))
+    wish = "and no bound is known for what was asked" if asked is None else f"{say(asked)} asked"
+    return f"`{name}` cap of {owner} would be exceeded: {left} left of {say(ceiling)}{together}, {wish}."
+
+
+def in_units(name: str, amount: int, shown: Callable[[int], float]) -> float:
+    """So many ticks of a currency in its unit, as `shown` rounds them; queries are counted one by one."""
+    return float(amount) if name == "queries" else shown(amount)

@@ -13,9 +13,9 @@ from leakcap.bound import Bound
 from leakcap.ledger import Balance, Charge, Entry, OdometerReading, Spend
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS, EXACT_TOTALS
-from leakcap.ledger.limits import balances, excess
+from leakcap.ledger.limits import balances
 from leakcap.ledger.odometer import added, odometer
-from leakcap.ledger.rules import rules_of
+from leakcap.ledger.rules import excess, rules_of
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
