@@ -34,7 +34,7 @@ from attacks_on_release.enumerated import (
     totals,
 )
 from leakcap.release.columns.typed import aliased, column, identifier, joined_source
-from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.measurement import Offer
 from leakcap.release.measurements.permute_and_flip import TopMeasurement
 from leakcap.release.measurements.quantiles import QuantileMeasurement
 from leakcap.release.measurements.sensitivity import Contribution, Presence

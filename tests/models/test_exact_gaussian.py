@@ -15,7 +15,7 @@ from leakcap.models import RidgeRegression
 from leakcap.models.calibrate import exact_rho
 from leakcap.models.moments import Moments
 from leakcap.models.output import _spend
-from leakcap.release.measurements.offer import largest_rho
+from leakcap.release.measurements.rho import largest_rho
 from models.world import policy_of
 
 

@@ -19,7 +19,7 @@ from leakcap.ledger.curve import ORDERS, surcharges
 from leakcap.mechanism import DiscreteGaussian
 from leakcap.release import PrivateTable, Query
 from leakcap.release.measurements.measurement import noisy_of
-from leakcap.release.measurements.offer import largest_rho
+from leakcap.release.measurements.rho import largest_rho
 from leakcap.release.planning.better import share_of_caps
 from leakcap.release.planning.plan import plan_query
 from leakcap.release.planning.price import price_of

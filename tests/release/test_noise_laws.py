@@ -18,7 +18,7 @@ import pytest
 from leakcap.definition import ApproxDP, ZeroConcentratedDP, convert
 from leakcap.mechanism import DiscreteGaussian, TwoSidedGeometric
 from leakcap.mechanism.additive import AdditiveNoise
-from leakcap.release.measurements.offer import deviation, epsilon_of_rho, largest_rho, pure_epsilon_of_rho
+from leakcap.release.measurements.rho import deviation, epsilon_of_rho, largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution, Presence
 from leakcap.release.numbers.gaussian_tails import bent_gaussian_tail, gaussian_tail, normal_tail_up
 from leakcap.release.numbers.laws import sum_reach

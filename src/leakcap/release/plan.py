@@ -16,8 +16,7 @@ from leakcap.release.columns.cells import Cells
 from leakcap.release.columns.grid import Grid
 from leakcap.release.columns.people import TABLE, Coverage, groups_kept, rows_kept
 from leakcap.release.conditions.condition import Condition
-from leakcap.release.measurements.measurement import Measurement
-from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.measurement import Measurement, Offer
 from leakcap.release.query import QueryFields
 from leakcap.sampling.rational import printed
 

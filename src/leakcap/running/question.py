@@ -17,7 +17,7 @@ from leakcap.release.columns.cells import Axis, Cells, key_axis
 from leakcap.release.columns.within import require_apart_from, require_told_apart
 from leakcap.release.conditions.condition import named
 from leakcap.release.conditions.declared import with_cases
-from leakcap.release.measurements.offer import largest_rho
+from leakcap.release.measurements.rho import largest_rho
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of
 from leakcap.release.planning.queries import Query

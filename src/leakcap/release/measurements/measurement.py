@@ -1,5 +1,8 @@
 """One noisy vector of integers: an aggregate, what a unit adds to it, and the mechanism that hides that.
 
+What is offered for it buys the noise (`Offer`, `measured`): of a Laplace law by ε, all of it between
+neighbours, at a scale of Δ₁/ε; of a Gaussian one by ρ, as `release/measurements/rho.py` says.
+
 `Measurement` says what every kind has to answer. `NoisyMeasurement` has noise on every cell, of one of the
 catalogue's laws: it draws the noise, prices it and says how far it goes. A choice among bins is
 `RankMeasurement`, in `release/measurements/quantiles.py`.
@@ -7,11 +10,12 @@ catalogue's laws: it draws the noise, prices it and says how far it goes. A choi
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from leakcap.arrays import NDArray, np
 from leakcap.bound import Bound
@@ -19,18 +23,21 @@ from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.implied import rho_of_pure, tight_mutual_information
 from leakcap.ledger.measured import event_text, rho_of
 from leakcap.mechanism.additive import AdditiveNoise
+from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
+from leakcap.mechanism.geometric import TwoSidedGeometric
 from leakcap.numeric import float_up, up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.aggregates import Aggregate
 from leakcap.release.measurements.one_hot import MOST_BITS, one_hot_capacity
+from leakcap.release.measurements.rho import deviation, least_root
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, plus
-from leakcap.sampling import ByteSource
+from leakcap.sampling import ByteSource, rational_scale
 
-if TYPE_CHECKING:
-    from leakcap.release.measurements.offer import Offer
+__all__ = ["Measurement", "NoisyMeasurement", "Offer", "measured", "noisy_of", "total_range"]
 
-__all__ = ["Measurement", "NoisyMeasurement", "measured", "noisy_of", "total_range"]
+# The Gaussian's grid is so much coarser than Laplace noise of the same ε would have it: σ may be larger.
+_COARSER = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +237,51 @@ class NoisyMeasurement(Measurement):
     def error(self, beyond: float) -> int:
         """From the exact law of the noise, in a margin from that of the sum of its noises."""
         return self.noise.error(beyond) if self.added == 1 else self.noise.error_of_sum(self.added, beyond)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A part of a query's ε, or of its ρ where the noise is Gaussian.
+
+    >>> from leakcap.policy.document import load_policy
+    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
+    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
+    >>> Offer(policy, epsilon=Fraction(1, 2)).noise(1, Fraction(1)).width
+    Fraction(2, 1)
+    >>> float(Offer(policy, rho=Fraction(1, 50)).noise(4, Fraction(4)).width)
+    10.0
+    """
+
+    policy: Policy
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+    @property
+    def replace(self) -> bool:
+        """Whether neighbours differ in the contents of one unit."""
+        return self.policy.neighbours == "replace-one"
+
+    @property
+    def fineness(self) -> Fraction:
+        """ε, or what stands for it where a grid is made about as fine as the noise."""
+        if self.epsilon is not None:
+            return self.epsilon
+        assert self.rho is not None
+        return Fraction(math.isqrt(math.floor(2 * self.rho * 4**60)), 2**60) / _COARSER
+
+    def __truediv__(self, parts: Fraction | int) -> Self:
+        if self.epsilon is not None:
+            return replace(self, epsilon=self.epsilon / parts)
+        assert self.rho is not None
+        return replace(self, rho=self.rho / parts)
+
+    def noise(self, steps: int, squared: Fraction) -> AdditiveNoise:
+        """Noise that hides so many steps in L1, or so long a step in L2, squared. Raises
+        `InvalidParameter`."""
+        if self.epsilon is not None:
+            return TwoSidedGeometric(rational_scale(steps, self.epsilon), steps)
+        assert self.rho is not None
+        return DiscreteGaussian(deviation(squared, self.rho), least_root(squared))
 
 
 def measured(

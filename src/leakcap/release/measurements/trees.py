@@ -21,8 +21,7 @@ from typing import Any, ClassVar
 from leakcap.arrays import np
 from leakcap.numeric import up
 from leakcap.release.measurements.aggregates import RowCount
-from leakcap.release.measurements.measurement import NoisyMeasurement, measured
-from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.measurement import NoisyMeasurement, Offer, measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.sampling import ByteSource

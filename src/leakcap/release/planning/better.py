@@ -21,7 +21,7 @@ from leakcap.ledger.rules import rules_of
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.numeric import float_up
 from leakcap.policy.document import Policy
-from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.measurement import Offer
 from leakcap.release.plan import Plan
 from leakcap.release.planning.price import price_of
 from leakcap.release.query import QueryFields

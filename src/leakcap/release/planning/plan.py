@@ -28,8 +28,8 @@ from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.conditions.written import is_written, with_written
 from leakcap.release.engine.base import Columns
-from leakcap.release.measurements.measurement import NoisyMeasurement
-from leakcap.release.measurements.offer import Offer, largest_rho, pure_epsilon_of_rho
+from leakcap.release.measurements.measurement import NoisyMeasurement, Offer
+from leakcap.release.measurements.rho import largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.plan import Plan, QueryContext

@@ -19,7 +19,7 @@ from leakcap.ledger.measured import composed, event_text, pure_event, required
 from leakcap.ledger.ticks import countable
 from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
-from leakcap.release.measurements.offer import epsilon_of_rho
+from leakcap.release.measurements.rho import epsilon_of_rho
 from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.statistics import statistic_of

@@ -19,7 +19,7 @@ from leakcap.ledger.rules import excess, rules_of
 from leakcap.ledger.ticks import NOTHING, total
 from leakcap.numeric.rounding import up
 from leakcap.policy.document import Policy
-from leakcap.release.measurements.offer import epsilon_of_rho
+from leakcap.release.measurements.rho import epsilon_of_rho
 from leakcap.release.planning.price import SAID_DELTA, Price
 from leakcap.release.results.tallies import composed_of
 from leakcap.statement import Exposure, compose

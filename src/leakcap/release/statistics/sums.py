@@ -9,8 +9,7 @@ from typing import ClassVar
 from leakcap.arrays import np
 from leakcap.release.columns.grid import LARGEST_EXACT, Grid, grid_for
 from leakcap.release.measurements.aggregates import Known, Sum
-from leakcap.release.measurements.measurement import NoisyMeasurement, measured, noisy_of
-from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.measurement import NoisyMeasurement, Offer, measured, noisy_of
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.numbers.answers import Answers
 from leakcap.release.numbers.exact_integers import ExactIntegers, doubles, exact_integers, plus

@@ -13,8 +13,7 @@ from leakcap.release.conditions.condition import Missing
 from leakcap.release.conditions.number_columns import Operand, number_by_case, number_computed, number_size
 from leakcap.release.conditions.written import WrittenColumns
 from leakcap.release.measurements.aggregates import Joint
-from leakcap.release.measurements.measurement import NoisyMeasurement, measured
-from leakcap.release.measurements.offer import Offer
+from leakcap.release.measurements.measurement import NoisyMeasurement, Offer, measured
 from leakcap.release.measurements.sensitivity import Contribution
 from leakcap.release.plan import QueryContext
 

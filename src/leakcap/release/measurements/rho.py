@@ -1,84 +1,28 @@
-"""What is offered for a number, and the noise that it buys.
+"""Which ρ an ε buys, which ε a ρ, and how wide Gaussian noise has to be for a ρ.
 
-**Laplace.** ε, all of it between neighbours: a scale of Δ₁/ε.
-
-**Gaussian.** ρ of zero-concentrated privacy: σ² = Δ₂²/(2ρ). A query's ε buys the largest ρ for which all
-ρ-zCDP is (ε, δ)-DP at the policy's δ; several numbers of a query share ρ, which adds up. That is proven for
-any number of cells at once: D_α ≤ αρ at every order (Canonne, Kamath & Steinke 2020, proposition 5, cell by
-cell), and δ ≤ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α for every α (their proposition 12).
+Gaussian noise is priced by ρ of zero-concentrated privacy: σ² = Δ₂²/(2ρ). A query's ε buys the largest ρ for
+which all ρ-zCDP is (ε, δ)-DP at the policy's δ; several numbers of a query share ρ, which adds up. That is
+proven for any number of cells at once: D_α ≤ αρ at every order (Canonne, Kamath & Steinke 2020, proposition
+5, cell by cell), and δ ≤ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α for every α (their proposition 12).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
 
 from leakcap.definition import ApproxDP, ZeroConcentratedDP
 from leakcap.definition.theorems.renyi import renyi_to_epsilon_at, zcdp_to_renyi
 from leakcap.errors import require
-from leakcap.mechanism.additive import AdditiveNoise
-from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
-from leakcap.mechanism.geometric import TwoSidedGeometric
 from leakcap.numeric import down, up
 from leakcap.numeric.search import bisect, last_where
-from leakcap.policy.document import Policy
-from leakcap.sampling import rational_scale
 
-__all__ = ["Offer", "deviation", "epsilon_of_rho", "largest_rho", "pure_epsilon_of_rho"]
+__all__ = ["deviation", "epsilon_of_rho", "largest_rho", "least_root", "pure_epsilon_of_rho"]
 
 _DIGITS = 11
-# The Gaussian's grid is so much coarser than Laplace noise of the same ε would have it: σ may be larger.
-_COARSER = 64
 # Beyond it noise is none.
 _MOST = 1e15
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A part of a query's ε, or of its ρ where the noise is Gaussian.
-
-    >>> from leakcap.policy.document import load_policy
-    >>> policy = load_policy({"dataset": "d", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
-    ...     "columns": {"age": {"bounds": [0.0, 120.0]}}})
-    >>> Offer(policy, epsilon=Fraction(1, 2)).noise(1, Fraction(1)).width
-    Fraction(2, 1)
-    >>> float(Offer(policy, rho=Fraction(1, 50)).noise(4, Fraction(4)).width)
-    10.0
-    """
-
-    policy: Policy
-    epsilon: Fraction | None = None
-    rho: Fraction | None = None
-
-    @property
-    def replace(self) -> bool:
-        """Whether neighbours differ in the contents of one unit."""
-        return self.policy.neighbours == "replace-one"
-
-    @property
-    def fineness(self) -> Fraction:
-        """ε, or what stands for it where a grid is made about as fine as the noise."""
-        if self.epsilon is not None:
-            return self.epsilon
-        assert self.rho is not None
-        return Fraction(math.isqrt(math.floor(2 * self.rho * 4**60)), 2**60) / _COARSER
-
-    def __truediv__(self, parts: Fraction | int) -> Self:
-        if self.epsilon is not None:
-            return replace(self, epsilon=self.epsilon / parts)
-        assert self.rho is not None
-        return replace(self, rho=self.rho / parts)
-
-    def noise(self, steps: int, squared: Fraction) -> AdditiveNoise:
-        """Noise that hides so many steps in L1, or so long a step in L2, squared. Raises
-        `InvalidParameter`."""
-        if self.epsilon is not None:
-            return TwoSidedGeometric(rational_scale(steps, self.epsilon), steps)
-        assert self.rho is not None
-        return DiscreteGaussian(deviation(squared, self.rho), _root_up(squared))
 
 
 def deviation(squared: Fraction, rho: Fraction) -> Fraction:
@@ -97,11 +41,15 @@ def deviation(squared: Fraction, rho: Fraction) -> Fraction:
     while Fraction(4) ** (exponent + 1) <= wanted:
         exponent += 1
     step = Fraction(2) ** (exponent + 1 - _DIGITS)
-    return _root_up(wanted / step**2) * step
+    return least_root(wanted / step**2) * step
 
 
-def _root_up(number: Fraction) -> int:
-    """The least integer whose square is not below."""
+def least_root(number: Fraction) -> int:
+    """The least integer whose square is not below.
+
+    >>> least_root(Fraction(9)), least_root(Fraction(19, 2))
+    (3, 4)
+    """
     whole = math.ceil(number)
     return math.isqrt(whole - 1) + 1 if whole > 0 else 0
 
