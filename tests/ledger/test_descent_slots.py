@@ -15,10 +15,10 @@ from leakcap.accounting import PrivacyLoss
 from leakcap.errors import BudgetExceeded, InvalidParameter, InvalidPolicy, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, PlannedDescent, Proposed, Slot, SlotPlan, Spend, export
 from leakcap.ledger import planning as planning_module
-from leakcap.ledger.measured import event_text
 from leakcap.ledger.plan_price import charge_of, proven
 from leakcap.ledger.slots import plan_read, plan_text
 from leakcap.ledger.ticks import Ticks
+from leakcap.ledger.values import event_text
 from leakcap.mechanism import Gaussian
 from leakcap.models import PrivateGradientDescent
 from leakcap.release import load_policy

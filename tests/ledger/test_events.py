@@ -17,8 +17,9 @@ from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend, events, export
 from leakcap.ledger.contents import contents_fault
 from leakcap.ledger.curve import ORDERS, curve_of_pure
-from leakcap.ledger.measured import charge_covers, event_text, guarantee, laplace_distance, pure_event, rho_of
+from leakcap.ledger.measured import charge_covers, guarantee, laplace_distance, rho_of
 from leakcap.ledger.plan_price import charge_of
+from leakcap.ledger.values import event_text, pure_event
 from leakcap.numeric import float_up, up
 from leakcap.release import PrivateTable
 from leakcap.release.planning.price import event_of, price_of

@@ -16,10 +16,11 @@ from leakcap.ledger import Caps, Charge, Ledger, Slot, SlotPlan, Spend
 from leakcap.ledger import planning as planning_module
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.lattice_gaussian import narrowed
-from leakcap.ledger.measured import event_text, gaussian_distance
+from leakcap.ledger.measured import gaussian_distance
 from leakcap.ledger.plan_price import charge_of, proven
 from leakcap.ledger.slots import plan_read, plan_text
 from leakcap.ledger.ticks import Ticks
+from leakcap.ledger.values import event_text
 from leakcap.numeric import float_up
 from leakcap.release import PrivateTable, load_policy
 

@@ -36,8 +36,9 @@ from leakcap.ledger import (
     trade_off_event,
 )
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.measured import charge_covers, event_epsilon, event_text, guarantee
+from leakcap.ledger.measured import charge_covers, event_epsilon, guarantee
 from leakcap.ledger.profiles import delta_at, points_of, profile_of
+from leakcap.ledger.values import event_text
 from leakcap.mechanism import Gaussian
 from leakcap.policy import load_policy
 

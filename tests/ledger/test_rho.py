@@ -16,7 +16,8 @@ from leakcap.errors import BudgetExceeded, InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Limits, Slot, SlotPlan, Spend
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import rho_of_pure
-from leakcap.ledger.measured import charge_covers, event_text, guarantee, rho_of
+from leakcap.ledger.measured import charge_covers, guarantee, rho_of
+from leakcap.ledger.values import event_text
 from leakcap.numeric import float_up
 from leakcap.release import PrivateTable
 from leakcap.release.planning.price import event_of, price_of

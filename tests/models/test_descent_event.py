@@ -15,7 +15,8 @@ from leakcap.accounting import PrivacyLoss, SampledSteps
 from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.measured import charge_covers, event_text, guarantee
+from leakcap.ledger.measured import charge_covers, guarantee
+from leakcap.ledger.values import event_text
 from leakcap.mechanism import Gaussian
 from leakcap.models import PrivateGradientDescent
 from leakcap.models.curve import RenyiCurve

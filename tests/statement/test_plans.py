@@ -20,7 +20,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.ledger import Caps, Charge, Entry, Ledger, Slot, SlotPlan, Spend
 from leakcap.ledger.gaussian_laws import PlannedDescent
 from leakcap.ledger.lattice_gaussian import on_a_fine_grid
-from leakcap.ledger.measured import event_text
+from leakcap.ledger.values import event_text
 from leakcap.policy import load_policy
 from leakcap.policy.document import Policy
 from leakcap.release import exposure_so_far

@@ -19,9 +19,9 @@ from leakcap.errors import BudgetExceeded, LedgerError, Passed, require
 from leakcap.ledger import Charge, Ledger, Spend
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.details import STREAM
-from leakcap.ledger.measured import event_text
 from leakcap.ledger.steps import GaussianSteps, accounted
 from leakcap.ledger.ticks import LARGEST
+from leakcap.ledger.values import event_text
 from leakcap.numeric import up
 
 if TYPE_CHECKING:

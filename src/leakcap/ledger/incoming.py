@@ -23,11 +23,11 @@ from typing import Any
 from leakcap.errors import DataError, InvalidParameter, LedgerError, require
 from leakcap.ledger.chain import require_line, require_text, text_hash
 from leakcap.ledger.dp_events import checked, read_event
-from leakcap.ledger.measured import event_epsilon, event_text, guarantee
+from leakcap.ledger.measured import event_epsilon, guarantee
 from leakcap.ledger.outside import outside_event, trade_off_event
 from leakcap.ledger.steps import steps_in
 from leakcap.ledger.ticks import LARGEST
-from leakcap.ledger.values import Charge, Spend
+from leakcap.ledger.values import Charge, Spend, event_text
 from leakcap.numeric import float_up
 
 __all__ = ["OutsideSpend", "OutsideSpends", "charges_of", "read_spends"]

@@ -1,4 +1,4 @@
-"""What a charge was for, as an auditor can compute it again: an event in canonical JSON.
+"""What follows from an event, canonical JSON that says what a charge was for: an auditor computes it again.
 
     {"name": "DiscreteLaplaceDpEvent", "noise_parameter": "1/10", "sensitivity": 1}
 
@@ -9,13 +9,10 @@ directions; and of noise that has no ε without a δ, the ε at a charge's δ.
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from leakcap.ledger.curve import ORDERS, rho_beside_delta
 from leakcap.ledger.dp_events import Event, Guarantee, fraction, guaranteed, read_event, rho, summed
@@ -28,14 +25,11 @@ from leakcap.numeric import float_up
 
 __all__ = [
     "charge_covers",
-    "composed",
     "event_epsilon",
-    "event_text",
     "gaussian_distance",
     "guarantee",
     "laplace_distance",
     "priced_by_checker",
-    "pure_event",
     "required",
     "rho_of",
     "steps_of",
@@ -55,29 +49,6 @@ _COMPOSED = 1000.0
 _TICK = Fraction(1, TICKS_PER_UNIT)
 _ANOTHER_PROCESSOR = 1e-9
 """The most by which an exactly composed ε may differ between two processors."""
-
-
-def event_text(content: Mapping[str, Any]) -> str:
-    """An event as canonical JSON, fractions written out.
-
-    >>> event_text({"name": "EpsilonDeltaDpEvent", "epsilon": Fraction(1, 10), "delta": Fraction(0)})
-    '{"delta":"0","epsilon":"1/10","name":"EpsilonDeltaDpEvent"}'
-    """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
-
-
-def pure_event(epsilon: Fraction, delta: Fraction = Fraction(0)) -> dict[str, Any]:
-    """Of an answer of which no more is known than ε and δ."""
-    return {"name": "EpsilonDeltaDpEvent", "epsilon": epsilon, "delta": delta}
-
-
-def composed(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of several with fresh noise each.
-
-    >>> composed([pure_event(Fraction(1))])["name"]
-    'EpsilonDeltaDpEvent'
-    """
-    return events[0] if len(events) == 1 else {"name": "ComposedDpEvent", "events": events}
 
 
 def priced_by_checker(event: Event) -> bool:
@@ -126,8 +97,8 @@ def rho_of(text: str) -> Fraction:
 def charge_covers(text: str, charged: Ticks) -> bool:
     """Whether a charge covers its event: ε, δ, ρ and the curve, each but for a last digit.
 
+    >>> from leakcap.ledger.values import Spend, event_text, pure_event
     >>> event = event_text(pure_event(Fraction(1, 10)))
-    >>> from leakcap.ledger.values import Spend
     >>> charge_covers(event, Spend(0.1).ticks(None)), charge_covers(event, Spend(0.09).ticks(None))
     (True, False)
     """

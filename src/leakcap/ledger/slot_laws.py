@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.implied import implied_person, renyi_of_pure
-from leakcap.ledger.measured import event_text, laplace_distance, pure_event, rho_of
+from leakcap.ledger.measured import laplace_distance, rho_of
 from leakcap.ledger.ticks import Ticks, decimal, spend_ticks, units
+from leakcap.ledger.values import event_text, pure_event
 from leakcap.numeric import float_up, up
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from typing import Any, Literal
 from leakcap.errors import require
 from leakcap.ledger.chain import require_text
 from leakcap.ledger.gaussian_laws import GaussianNoise, PlannedDescent
-from leakcap.ledger.measured import composed, event_text
 from leakcap.ledger.slot_laws import AnyPure, LaplaceNoise, SlotLaw
 from leakcap.ledger.ticks import LARGEST, Ticks, spend_ticks
+from leakcap.ledger.values import composed, event_text
 
 __all__ = [
     "Slot",

@@ -1,4 +1,4 @@
-"""What the ledger takes, and what it keeps of it: spends, charges, entries."""
+"""What the ledger takes, and what it keeps of it: spends with their events, charges, entries."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from leakcap.ledger.details import (
 )
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.implied import implied_person, renyi_of_pure, rho_of_pure
-from leakcap.ledger.measured import event_text, priced_by_checker, pure_event, required, rho_of
+from leakcap.ledger.measured import priced_by_checker, required, rho_of
 from leakcap.ledger.ticks import LARGEST, TICKS_PER_UNIT, Ticks, countable, spend_ticks, units_spent
 from leakcap.numeric import float_up
 
-__all__ = ["Charge", "Entry", "Spend"]
+__all__ = ["Charge", "Entry", "Spend", "composed", "event_text", "pure_event"]
 
 
 class _NotStated(float):
@@ -327,3 +327,26 @@ class Entry:
         """The number of the version that the data was said to be; None where nothing was said."""
         said = self.details.get(SAME_AS)
         return said if isinstance(said, int) else None
+
+
+def event_text(content: Mapping[str, Any]) -> str:
+    """An event as canonical JSON, fractions written out.
+
+    >>> event_text({"name": "EpsilonDeltaDpEvent", "epsilon": Fraction(1, 10), "delta": Fraction(0)})
+    '{"delta":"0","epsilon":"1/10","name":"EpsilonDeltaDpEvent"}'
+    """
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def pure_event(epsilon: Fraction, delta: Fraction = Fraction(0)) -> dict[str, Any]:
+    """Of an answer of which no more is known than ε and δ."""
+    return {"name": "EpsilonDeltaDpEvent", "epsilon": epsilon, "delta": delta}
+
+
+def composed(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of several with fresh noise each.
+
+    >>> composed([pure_event(Fraction(1))])["name"]
+    'EpsilonDeltaDpEvent'
+    """
+    return events[0] if len(events) == 1 else {"name": "ComposedDpEvent", "events": events}

@@ -16,8 +16,8 @@ from leakcap.errors import DataError, InvalidParameter, InvalidPolicy, InvalidQu
 from leakcap.ledger import Charge, Edition, Entry, Ledger, Request, Spend, answer_once
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.implied import implied_person, renyi_of_pure, tight_mutual_information
-from leakcap.ledger.measured import event_text
 from leakcap.ledger.ticks import countable
+from leakcap.ledger.values import event_text
 from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy

@@ -22,8 +22,8 @@ from leakcap.definition import LevelCapacity, Neighbourhood, Relation, RenyiDP
 from leakcap.definition.information import Centre
 from leakcap.errors import require
 from leakcap.ledger.lattice_gaussian import on_a_fine_grid
-from leakcap.ledger.measured import event_text
 from leakcap.ledger.steps import GaussianSteps
+from leakcap.ledger.values import event_text
 from leakcap.numeric import short_up, up
 from leakcap.numeric.search import doubled_until, last_where
 

@@ -10,9 +10,10 @@ from fractions import Fraction
 from leakcap.errors import InvalidPolicy, InvalidQuery
 from leakcap.ledger import Charge, Edition, Entry, Ledger, Spend, answer_steps
 from leakcap.ledger.details import STREAM
-from leakcap.ledger.measured import event_text, guarantee
+from leakcap.ledger.measured import guarantee
 from leakcap.ledger.paying_steps import recorded_steps
 from leakcap.ledger.ticks import countable
+from leakcap.ledger.values import event_text
 from leakcap.numeric import float_up, up
 from leakcap.release import Policy, PrivateTable
 from leakcap.running.answer import ReleasedRunningCount

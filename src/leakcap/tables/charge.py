@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from leakcap.ledger import Charge, Edition, Spend
-from leakcap.ledger.measured import composed, event_text, guarantee
+from leakcap.ledger.measured import guarantee
 from leakcap.ledger.ticks import countable
+from leakcap.ledger.values import composed, event_text
 from leakcap.numeric import float_up, up
 from leakcap.policy.document import Policy
 from leakcap.tables.plan import ResidualPlan, reach_squared

@@ -21,7 +21,8 @@ from leakcap.arrays import NDArray, np
 from leakcap.bound import Bound
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.implied import rho_of_pure, tight_mutual_information
-from leakcap.ledger.measured import event_text, rho_of
+from leakcap.ledger.measured import rho_of
+from leakcap.ledger.values import event_text
 from leakcap.mechanism.additive import AdditiveNoise
 from leakcap.mechanism.discrete_gaussian import DiscreteGaussian
 from leakcap.mechanism.geometric import TwoSidedGeometric

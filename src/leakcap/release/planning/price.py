@@ -15,8 +15,9 @@ from leakcap.ledger import Spend
 from leakcap.ledger.curve import curve_of_pure
 from leakcap.ledger.dp_events import LARGEST
 from leakcap.ledger.implied import renyi_of_pure, rho_of_pure, tight_mutual_information
-from leakcap.ledger.measured import composed, event_text, pure_event, required
+from leakcap.ledger.measured import required
 from leakcap.ledger.ticks import countable
+from leakcap.ledger.values import composed, event_text, pure_event
 from leakcap.numeric import float_up, sum_up, up
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement, noisy_of
 from leakcap.release.measurements.rho import epsilon_of_rho

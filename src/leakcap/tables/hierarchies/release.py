@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leakcap.errors import InvalidPolicy
 from leakcap.ledger import Charge, Edition, Entry, Ledger, Request, Spend, answer_once
 from leakcap.ledger.details import EXACT_TOTALS
-from leakcap.ledger.measured import composed
+from leakcap.ledger.values import composed
 from leakcap.release import Policy, PrivateTable
 from leakcap.release.engine.base import in_one_state
 from leakcap.sampling import ByteSource, discrete_gaussian, system_bytes
