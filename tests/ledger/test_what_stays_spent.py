@@ -16,9 +16,9 @@ from leakcap.ledger.admission import admit_dataset
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.chain import link, text_hash
 from leakcap.ledger.database import connect
-from leakcap.ledger.events import amounts_row, mark_row, reserve_rows
+from leakcap.ledger.events import mark_row, reserve_rows
 from leakcap.ledger.schema import EVENT
-from leakcap.ledger.state import State, append, load_state
+from leakcap.ledger.state import State, amounts_row, append, load_state
 from leakcap.ledger.ticks import NOTHING, Ticks, total
 
 ALL = Caps(1.0)

@@ -32,7 +32,6 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from leakcap.errors import LedgerError
 from leakcap.ledger.implied import renyi_of_pure, rho_of_pure
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Curve, spend_ticks
 from leakcap.numeric import up
@@ -41,8 +40,6 @@ __all__ = [
     "FILTER_ORDERS",
     "ORDERS",
     "curve_of_pure",
-    "curve_read",
-    "curve_text",
     "curve_ticks",
     "epsilon_proved",
     "odometer_surcharges",
@@ -158,28 +155,3 @@ def epsilon_proved(added: int | None, curve: Curve, charged: Curve) -> int | Non
         one + more for one, more in zip(sums, charged, strict=False) if one is not None and more is not None
     ]
     return min(found, default=None)
-
-
-def curve_text(curve: Curve) -> str:
-    """The curve as a ledger keeps it.
-
-    >>> curve_text(()), curve_text((1, None))
-    ('', '1,')
-    """
-    return ",".join("" if one is None else str(one) for one in curve)
-
-
-@lru_cache(maxsize=4096)
-def curve_read(text: str) -> Curve:
-    """The curve that `curve_text` wrote. Raises `LedgerError` for a text that it did not.
-
-    >>> curve_read(""), curve_text(curve_read(",".join(["7"] * len(ORDERS))))[:5]
-    ((), '7,7,7')
-    """
-    if not text:
-        return ()
-    parts: Sequence[str] = text.split(",")
-    good = len(parts) == len(ORDERS) and all(not one or (one.isascii() and one.isdigit()) for one in parts)
-    if not good:
-        raise LedgerError("A curve in the ledger was edited. Restore the ledger from a backup.")
-    return tuple(int(one) if one else None for one in parts)

@@ -14,13 +14,13 @@ from sqlalchemy import RowMapping, Select, and_, bindparam, select
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import START, link
-from leakcap.ledger.curve import ORDERS, curve_read, curve_text
+from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.details import DATASET, FROM
 from leakcap.ledger.rules import CapsInTicks, rules_read
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.shown import pseudonym, shown_caps
 from leakcap.ledger.slots import SlotPlan, plan_event, plan_text
-from leakcap.ledger.state import State
+from leakcap.ledger.state import State, amounts_of, amounts_row
 from leakcap.ledger.sums import Regime
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks, decimal, units
 from leakcap.ledger.values import Charge, Entry, Spend
@@ -29,7 +29,6 @@ __all__ = [
     "SKEW",
     "Version",
     "amend_row",
-    "amounts_row",
     "entries_query",
     "entry_of",
     "first_row",
@@ -232,13 +231,7 @@ def some_entries_query() -> Select[Any]:
 def ticks_of(row: Mapping[str, Any]) -> Ticks:
     """The amounts of a row; a reserved row is one query, and one of lost spends has their number."""
     queries = json.loads(row["details"])["entries"] if row["kind"] == "lost" else row["kind"] == "reserve"
-    numbers = [*(row[name] for name in AMOUNTS), int(queries)]
-    return Ticks.of(numbers, curve_read(row["curve"]))
-
-
-def amounts_row(ticks: Ticks) -> dict[str, Any]:
-    """The amounts as a row of the table has them."""
-    return dict(zip(AMOUNTS, ticks.numbers, strict=False)) | {"curve": curve_text(ticks.curve)}
+    return amounts_of(row, int(queries))
 
 
 def entry_of(found: RowMapping | dict[str, Any]) -> Entry:

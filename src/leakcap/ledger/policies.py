@@ -14,10 +14,10 @@ from sqlalchemy import Connection, RowMapping, Select, select
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.continuing import ChargeTerms, alike, counts_now, meaning, same_questions
-from leakcap.ledger.events import amounts_row, entry_of, regime_of, spend_of, ticks_of
+from leakcap.ledger.events import entry_of, regime_of, spend_of, ticks_of
 from leakcap.ledger.schema import EVENT, POLICY
 from leakcap.ledger.sharing import admitted_policies
-from leakcap.ledger.state import State
+from leakcap.ledger.state import State, amounts_row
 from leakcap.ledger.sums import documents_of, terms_of_all
 from leakcap.ledger.values import Entry
 

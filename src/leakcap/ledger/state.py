@@ -1,4 +1,5 @@
-"""The state rows: sums of all events, so that a check costs the same at a hundred thousand entries."""
+"""The state rows, sums of all events, so that a check costs the same at a hundred thousand entries; and how
+any row has amounts."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -14,15 +16,19 @@ from leakcap.errors import LedgerError
 from leakcap.ledger.caps import Period
 from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.closed import CLOSING, refuse_closed
-from leakcap.ledger.curve import curve_read, curve_text
+from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import GROUP, CapsInTicks, period_label, rules_read
 from leakcap.ledger.schema import ACCOUNT, EVENT, SECRET, STATE
-from leakcap.ledger.ticks import AMOUNTS, NOTHING, Ticks
+from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks
 
 __all__ = [
     "State",
+    "amounts_of",
+    "amounts_row",
     "append",
+    "curve_read",
+    "curve_text",
     "insert_state",
     "load_account",
     "load_state",
@@ -166,7 +172,7 @@ def _hassums_of(connection: Connection, scope: str, name: str, rules: CapsInTick
 
 def save_account(connection: Connection, scope: str, name: str, spent: Ticks, *, stands: bool) -> None:
     """Move an account on, or open it."""
-    row: dict[str, Any] = {"scope": scope, "name": name, **_columns(spent)}
+    row: dict[str, Any] = {"scope": scope, "name": name, **amounts_row(spent), "queries": spent.queries}
     row["seal"] = fingerprint({**row, "seal": None})
     if not stands:
         connection.execute(ACCOUNT.insert(), row)
@@ -185,7 +191,8 @@ def _row(state: State) -> dict[str, Any]:
         "time": state.time,
         "head": state.head,
         "data_versions": state.data_versions,
-        **_columns(state.spent),
+        **amounts_row(state.spent),
+        "queries": state.spent.queries,
     }
     return {**row, "seal": fingerprint({**row, "seal": None})}
 
@@ -196,11 +203,42 @@ def _sealed(row: Mapping[str, Any]) -> bool:
 
 def sums_of(row: Mapping[str, Any]) -> Ticks:
     """What a row of running sums says was spent."""
-    return Ticks.of([*(row[name] for name in AMOUNTS), row["queries"]], curve_read(row["curve"]))
+    return amounts_of(row, row["queries"])
 
 
-def _columns(spent: Ticks) -> dict[str, Any]:
-    return {**spent._asdict(), "curve": curve_text(spent.curve)}
+def amounts_of(row: Mapping[str, Any], queries: int | None) -> Ticks:
+    """The amounts of a row of any table, which were asked for by so many queries."""
+    return Ticks.of([*(row[name] for name in AMOUNTS), queries], curve_read(row["curve"]))
+
+
+def amounts_row(ticks: Ticks) -> dict[str, Any]:
+    """The amounts as a row has them; how many queries it was stands elsewhere."""
+    return dict(zip(AMOUNTS, ticks.numbers, strict=False)) | {"curve": curve_text(ticks.curve)}
+
+
+def curve_text(curve: Curve) -> str:
+    """The curve as a ledger keeps it.
+
+    >>> curve_text(()), curve_text((1, None))
+    ('', '1,')
+    """
+    return ",".join("" if one is None else str(one) for one in curve)
+
+
+@lru_cache(maxsize=4096)
+def curve_read(text: str) -> Curve:
+    """The curve that `curve_text` wrote. Raises `LedgerError` for a text that it did not.
+
+    >>> curve_read(""), curve_text(curve_read(",".join(["7"] * len(ORDERS))))[:5]
+    ((), '7,7,7')
+    """
+    if not text:
+        return ()
+    parts: Sequence[str] = text.split(",")
+    good = len(parts) == len(ORDERS) and all(not one or (one.isascii() and one.isdigit()) for one in parts)
+    if not good:
+        raise LedgerError("A curve in the ledger was edited. Restore the ledger from a backup.")
+    return tuple(int(one) if one else None for one in parts)
 
 
 def version_of(connection: Connection, state: State, data: str) -> int:
