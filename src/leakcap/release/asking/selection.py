@@ -5,10 +5,8 @@ visits.where("year = 2024").by("ward").mean("stay").release(epsilon=0.5)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
@@ -17,7 +15,7 @@ from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.joins import joined_policy
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.written import read_condition
-from leakcap.release.planning.queries import Query, query_from
+from leakcap.release.planning.queries import Query, plain_lists, query_fields, query_from
 
 if TYPE_CHECKING:
     from leakcap.release.asking.accuracy import Preview
@@ -177,9 +175,7 @@ class Selection:
 
     def ask(self, statistic: str, column: str | None = None, **fields: Any) -> Question:
         """Any statistic by its name, with its own fields as a query file has them."""
-        given = {name: _listed(value) for name, value in fields.items() if value is not None}
-        default = statistic if column is None else f"{statistic} of {column}"
-        return Question(self, {"name": default, "statistic": statistic, "column": column, **given})
+        return Question(self, query_fields(statistic, column, **fields))
 
     @property
     def condition(self) -> str | None:
@@ -187,21 +183,6 @@ class Selection:
         if len(self.conditions) < 2:
             return self.conditions[0] if self.conditions else None
         return " AND ".join(f"({condition})" for condition in self.conditions)
-
-
-def _listed(value: Any) -> Any:
-    """A list of what is no text; other numbers than Python's own, NumPy's say, are doubles in it.
-
-    What is not a list of the right things is left as it is: the query refuses it.
-
-    >>> _listed((Decimal("0.5"), 3, "a")), _listed("ab"), _listed(5)
-    ([0.5, 3, 'a'], 'ab', 5)
-    """
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        return value
-    return [
-        float(one) if isinstance(one, Real | Decimal) and not isinstance(one, int) else one for one in value
-    ]
 
 
 @dataclass(frozen=True)
@@ -221,12 +202,7 @@ class Question:
 
     def cut(self, edges: Mapping[str, Sequence[float]]) -> Question:
         """Number columns of `by`, or of `columns`, in bins between these edges."""
-        cut = (
-            {name: _listed(own) for name, own in edges.items()}
-            if isinstance(edges, Mapping)
-            else _listed(edges)
-        )
-        return replace(self, fields={**self.fields, "cut": cut})
+        return replace(self, fields={**self.fields, "cut": plain_lists(edges)})
 
     def named(self, name: str) -> Question:
         """Under this name in answers, ledger and report."""

@@ -1,15 +1,18 @@
-"""The statistics as methods, one line a query: a question of `asking/selection.py`, released at once."""
+"""The statistics as methods, one line a query, released at once; `asking/selection.py` asks in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from leakcap.errors import InvalidQuery
 from leakcap.release.asking.answering import Answering
 from leakcap.release.asking.batch import Batch
+from leakcap.release.asking.budget import within_error
 from leakcap.release.asking.currency import Objective
-from leakcap.release.asking.selection import Question, Selection
+from leakcap.release.asking.selection import Selection
+from leakcap.release.asking.templates import QueryTemplate
+from leakcap.release.planning.queries import query_fields, query_from
 
 if TYPE_CHECKING:
     from leakcap.release.results.result import Release
@@ -76,27 +79,27 @@ class Asking(Answering):
 
     def count(self, **terms: Unpack[Terms]) -> Release:
         """How many rows, those with missing values included, each group for itself."""
-        return self._ask(Selection.count, **terms)
+        return self._ask("count", terms)
 
     def distinct(self, **terms: Unpack[Terms]) -> Release:
         """How many people (ids) have a row that counts, each group for itself."""
-        return self._ask(Selection.distinct, **terms)
+        return self._ask("distinct", terms)
 
     def sum(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The sum of a column, its values clamped to the policy's bounds."""
-        return self._ask(lambda rows: rows.sum(column), **terms)
+        return self._ask("sum", terms, column)
 
     def mean(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The mean of a column, its values clamped to the policy's bounds."""
-        return self._ask(lambda rows: rows.mean(column), **terms)
+        return self._ask("mean", terms, column)
 
     def variance(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The variance of a column (divided by the number of rows), its values clamped to the bounds."""
-        return self._ask(lambda rows: rows.variance(column), **terms)
+        return self._ask("variance", terms, column)
 
     def standard_deviation(self, column: str, **terms: Unpack[Terms]) -> Release:
         """The root of the variance of a column, its values clamped to the policy's bounds."""
-        return self._ask(lambda rows: rows.standard_deviation(column), **terms)
+        return self._ask("standard_deviation", terms, column)
 
     def histogram(
         self,
@@ -107,7 +110,7 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """How many rows in each bin of a number, or with each key of a key column."""
-        return self._ask(lambda rows: rows.histogram(column, bins=bins, edges=edges), **terms)
+        return self._ask("histogram", terms, column, bins=bins, edges=edges)
 
     def quantiles(
         self,
@@ -119,7 +122,7 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """Quantiles of a column, chosen among bins, which share ε equally."""
-        return self._ask(lambda rows: rows.quantiles(column, quantiles, bins=bins, edges=edges), **terms)
+        return self._ask("quantiles", terms, column, quantiles=quantiles, bins=bins, edges=edges)
 
     def median(
         self,
@@ -130,7 +133,7 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """The median of a column, chosen among bins."""
-        return self._ask(lambda rows: rows.median(column, bins=bins, edges=edges), **terms)
+        return self._ask("median", terms, column, bins=bins, edges=edges)
 
     def interquartile_range(
         self,
@@ -141,7 +144,7 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """The third quartile of a column less the first, both chosen among bins."""
-        return self._ask(lambda rows: rows.interquartile_range(column, bins=bins, edges=edges), **terms)
+        return self._ask("interquartile_range", terms, column, bins=bins, edges=edges)
 
     def contingency(
         self,
@@ -152,7 +155,7 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """How many rows in each cell of a table of these columns, in each margin, and in all."""
-        return self._ask(lambda rows: rows.contingency(columns, bins=bins, edges=edges), **terms)
+        return self._ask("contingency", terms, columns=columns, bins=bins, edges=edges)
 
     def cumulative(
         self,
@@ -163,37 +166,37 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """How many rows have a value below each edge of the bins, each group for itself."""
-        return self._ask(lambda rows: rows.cumulative(column, bins=bins, edges=edges), **terms)
+        return self._ask("cumulative", terms, column, bins=bins, edges=edges)
 
     def top(self, column: str, top: int, **terms: Unpack[Terms]) -> Release:
         """The keys of a column that most rows have, with noisy counts, each group for itself."""
-        return self._ask(lambda rows: rows.top(column, top), **terms)
+        return self._ask("top", terms, column, top=top)
 
     def rows_cut(self, *, up_to: int, **terms: Unpack[Terms]) -> Release:
         """People who have more rows than are used, and how many of their rows are left out."""
-        return self._ask(lambda rows: rows.rows_cut(up_to=up_to), **terms)
+        return self._ask("rows_cut", terms, up_to=up_to)
 
     def rows_per_person(
         self, quantiles: Sequence[float] | None = None, *, up_to: int, **terms: Unpack[Terms]
     ) -> Release:
         """Quantiles of how many rows a person has, 0.95 by default; who has more than `up_to` has so many."""
-        return self._ask(lambda rows: rows.rows_per_person(quantiles, up_to=up_to), **terms)
+        return self._ask("rows_per_person", terms, quantiles=quantiles, up_to=up_to)
 
     def covariance(self, columns: Sequence[str], **terms: Unpack[Terms]) -> Release:
         """The covariance of each pair of columns and the variance of each, divided by the number of rows."""
-        return self._ask(lambda rows: rows.covariance(columns), **terms)
+        return self._ask("covariance", terms, columns=columns)
 
     def correlation(self, columns: Sequence[str], **terms: Unpack[Terms]) -> Release:
         """The correlation of each pair of columns, over rows that have all of them."""
-        return self._ask(lambda rows: rows.correlation(columns), **terms)
+        return self._ask("correlation", terms, columns=columns)
 
     def bounds(self, column: str, **terms: Unpack[Terms]) -> Release:
         """Between which powers of two the values of a number column lie, but for a few."""
-        return self._ask(lambda rows: rows.bounds(column), **terms)
+        return self._ask("bounds", terms, column)
 
     def formula_sum(self, formula: str, *, range: tuple[float, float], **terms: Unpack[Terms]) -> Release:
         """The sum of a formula over the rows, its value in each clamped to the declared range."""
-        return self._ask(lambda rows: rows.formula_sum(formula, range=range), **terms)
+        return self._ask("formula_sum", terms, formula=formula, range=range)
 
     def ratio(
         self,
@@ -204,51 +207,40 @@ class Asking(Answering):
         **terms: Unpack[Terms],
     ) -> Release:
         """The share of rows, or of a column's sum, that fulfils `when`; or a sum `over` another."""
-        return self._ask(lambda rows: rows.ratio(column, over=over, when=when), **terms)
+        return self._ask("ratio", terms, column, over=over, when=when)
 
     def weighted_mean(self, column: str, *, design_weight: str, **terms: Unpack[Terms]) -> Release:
         """The mean of a column over the population that the design weights of a sample stand for."""
-        return self._ask(lambda rows: rows.weighted_mean(column, design_weight=design_weight), **terms)
+        return self._ask("weighted_mean", terms, column, design_weight=design_weight)
 
     def weighted_ratio(
         self, column: str, *, over: str, design_weight: str, **terms: Unpack[Terms]
     ) -> Release:
         """A sum `over` another over the population, by the design weights of a sample."""
-        return self._ask(
-            lambda rows: rows.weighted_ratio(column, over=over, design_weight=design_weight), **terms
-        )
+        return self._ask("weighted_ratio", terms, column, over=over, design_weight=design_weight)
 
     def weighted_total(
         self, column: str | None = None, *, design_weight: str, **terms: Unpack[Terms]
     ) -> Release:
         """The sum of a column over the population, or its size, by the design weights of a sample."""
-        return self._ask(lambda rows: rows.weighted_total(column, design_weight=design_weight), **terms)
+        return self._ask("weighted_total", terms, column, design_weight=design_weight)
 
-    def _ask(self, ask: Callable[[Selection], Question], **terms: Unpack[Terms]) -> Release:
-        by, where = terms.get("by", ()), terms.get("where")
-        # The condition is parsed with the query: not by the selection before it.
-        question = ask(
-            Selection(self, () if where is None else (where,), (by,) if isinstance(by, str) else tuple(by))
-        )
-        statistic = question.fields["statistic"]
+    def _ask(self, statistic: str, terms: Terms, column: str | None = None, **fields: Any) -> Release:
+        """The answer to a query of these fields, on these terms."""
         unknown = terms.keys() - Terms.__annotations__.keys()
         if unknown:
             raise InvalidQuery(f"`{statistic}` does not take `{min(unknown)}`. {_TERMS}")
-        if not any(terms.get(name) is not None for name in ("epsilon", "rho", "error")):
+        epsilon, rho, delta = terms.get("epsilon"), terms.get("rho"), terms.get("delta")
+        error, by = terms.get("error"), terms.get("by", ())
+        if epsilon is None and rho is None and error is None:
             raise InvalidQuery(f"`epsilon` of `{statistic}` is missing: what is offered for the answer.")
-        cut = terms.get("cut")
-        if cut:
-            question = question.cut(cut)
-        name = terms.get("name")
-        if name is not None:
-            question = question.named(name)
-        if terms.get("slot") is not None:
-            question = question.from_slot(str(terms["slot"]))
-        return question.release(
-            epsilon=terms.get("epsilon"),
-            delta=terms.get("delta"),
-            fresh=terms.get("fresh", False),
-            rho=terms.get("rho"),
-            error=terms.get("error"),
-            noise=terms.get("noise", "laplace"),
-        )
+        content = query_fields(statistic, column, **fields, cut=terms.get("cut") or None)
+        given = {name: terms.get(name) for name in ("name", "where", "slot")}
+        content |= {name: value for name, value in given.items() if value is not None}
+        content |= {"by": by if isinstance(by, str) else tuple(by), "noise": terms.get("noise", "laplace")}
+        if error is None:
+            query = query_from(content, epsilon=epsilon, rho=rho, delta=delta)
+        else:
+            template = QueryTemplate(content, error=error)
+            query = within_error(template, self.policy, epsilon=epsilon, rho=rho, delta=delta)
+        return self.release([query], fresh=terms.get("fresh", False))[0]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +20,7 @@ from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of, statistics
 from leakcap.release.statistics.base import require as _require
 
-__all__ = ["NOISES", "Query", "locations", "query_from"]
+__all__ = ["NOISES", "Query", "locations", "plain_lists", "query_fields", "query_from"]
 
 NOISES = ("laplace", "gaussian", "best")
 
@@ -142,6 +144,37 @@ def _double(edge: float) -> float:
 
 
 _QUERY: TypeAdapter[Query] = TypeAdapter(Query)
+
+
+def query_fields(statistic: str, column: str | None = None, **fields: Any) -> dict[str, Any]:
+    """What a query of a statistic says beside its rows and its price, in Python's own lists and doubles.
+
+    It is called by its statistic and its column until it has another name; what is None is left out.
+
+    >>> query_fields("sum", "stay", bins=None)
+    {'name': 'sum of stay', 'statistic': 'sum', 'column': 'stay'}
+    """
+    given = {name: plain_lists(value) for name, value in fields.items() if value is not None}
+    default = statistic if column is None else f"{statistic} of {column}"
+    return {"name": default, "statistic": statistic, "column": column, **given}
+
+
+def plain_lists(value: Any) -> Any:
+    """A list of what is no text, and of a mapping each of its own; numbers that are not Python's own, NumPy's
+    say, are doubles in it.
+
+    What is not a list of the right things is left as it is: the query refuses it.
+
+    >>> plain_lists((Decimal("0.5"), 3, "a")), plain_lists({"age": (0, 65)}), plain_lists("ab")
+    ([0.5, 3, 'a'], {'age': [0, 65]}, 'ab')
+    """
+    if isinstance(value, Mapping):
+        return {name: plain_lists(own) for name, own in value.items()}
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return value
+    return [
+        float(one) if isinstance(one, Real | Decimal) and not isinstance(one, int) else one for one in value
+    ]
 
 
 def query_from(fields: Mapping[str, Any], *, owner: str = "query", **price: float | None) -> Query:
