@@ -17,7 +17,7 @@ from leakcap.mechanism import TwoSidedGeometric
 from leakcap.release import attach
 from leakcap.release.conditions.condition import to_text
 from leakcap.release.conditions.where import parse_where
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.planning.price import price_of
 from release.world import answers, exact, planned, policy_of, table
 

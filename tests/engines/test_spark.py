@@ -64,7 +64,7 @@ def test_decimals_and_ids(spark: Any) -> None:
 
 
 def check(engine: Any, plan: Any) -> None:
-    from leakcap.release.engine.schema import check_schema
+    from leakcap.release.engine.beforehand import check_schema
 
     check_schema(engine.columns(), used_columns(plan), plan.policy)
 

@@ -16,8 +16,8 @@ from engines.written_words import WRITTEN
 from leakcap.errors import DataError
 from leakcap.policy.derived import OPERATIONS, DatePart, Period
 from leakcap.release import attach
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.engine.postgresql import PostgreSQL
-from leakcap.release.engine.schema import check_schema
 from ledger.server import execute
 from release.world import exact, planned, policy_of
 

@@ -14,7 +14,7 @@ from leakcap.policy.declared import Column
 from leakcap.release import Engine
 from leakcap.release.columns.cells import Axis, Cells
 from leakcap.release.columns.derived import typed_column
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.measurements.measurement import Measurement, NoisyMeasurement
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import used_columns

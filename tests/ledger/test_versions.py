@@ -15,7 +15,7 @@ from pyarrow import parquet
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.ledger import Caps, Charge, Edition, Ledger, Spend, answer_once
 from leakcap.release import PrivateTable
-from leakcap.release.engine.identity import Identity, called_together
+from leakcap.release.engine.beforehand import Identity, called_together
 
 POLICY = {
     "dataset": "stays",

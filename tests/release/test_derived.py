@@ -20,7 +20,7 @@ from leakcap.release.asking.templates import QueryTemplate
 from leakcap.release.columns.typed import Bin, Quantize, ReadColumn
 from leakcap.release.conditions.condition import to_tree
 from leakcap.release.dummy import dummy_engine
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.planning.plan import plan_query, used_columns
 from leakcap.release.planning.statements import select_of

@@ -15,7 +15,7 @@ import pytest
 from leakcap.errors import BudgetExceeded, InvalidQuery, LedgerError
 from leakcap.ledger import Answer, Ledger
 from leakcap.release import PrivateTable, Query
-from leakcap.release.engine.identity import Identity
+from leakcap.release.engine.beforehand import Identity
 from leakcap.release.results.recorded import parsed_answer
 from release.world import policy_of
 from release.world import table as rows_table

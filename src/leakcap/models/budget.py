@@ -22,7 +22,7 @@ from leakcap.models.values import Floats
 from leakcap.numeric import up
 from leakcap.release import Policy, PrivateTable, load_policy
 from leakcap.release.engine import Engine
-from leakcap.release.engine.schema import wrong_number
+from leakcap.release.engine.beforehand import wrong_number
 from leakcap.release.planning.statements import units_statement
 from leakcap.release.table import open_ledger
 from leakcap.sampling.rational import printed

@@ -24,8 +24,7 @@ from leakcap.release import Policy, PrivateTable
 from leakcap.release.columns.typed import ReadColumn, aliased, column, number_column, stored_column
 from leakcap.release.engine import Columns
 from leakcap.release.engine.base import in_one_state
-from leakcap.release.engine.identity import Identity
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import Identity, check_schema
 
 __all__ = ["Examples", "Rows", "Scaling", "data_name", "of_arrays", "of_table"]
 

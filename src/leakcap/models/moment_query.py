@@ -14,7 +14,7 @@ from leakcap.release import Policy
 from leakcap.release.columns.typed import ExactSum, Quantize, aliased, column
 from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.engine.base import in_one_state
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.plan import Plan
 from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.queries import Query

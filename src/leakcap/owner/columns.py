@@ -18,7 +18,7 @@ from leakcap.plain import counted
 from leakcap.policy.declared import Column, Key
 from leakcap.policy.validation import meant
 from leakcap.release.columns.typed import OneOf, decimal_column, literal, stored_column
-from leakcap.release.engine.schema import require_column
+from leakcap.release.engine.beforehand import require_column
 
 __all__ = ["check_column", "missing_column", "unreadable"]
 

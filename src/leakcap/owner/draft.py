@@ -14,7 +14,7 @@ from leakcap.owner.answers import KeysWithin, PublicAnswers
 from leakcap.policy.decimals import MOST_PLACES, check_decimals, decimal_number
 from leakcap.policy.document import load_policy
 from leakcap.policy.validation import meant
-from leakcap.release.engine.schema import require_column
+from leakcap.release.engine.beforehand import require_column
 
 __all__ = ["TODO", "draft", "todos"]
 

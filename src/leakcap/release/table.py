@@ -40,9 +40,8 @@ from leakcap.release.conditions.declared import with_cases
 from leakcap.release.dummy import UNITS, dummy_engine
 from leakcap.release.engine import Engine, attach, is_database, is_server
 from leakcap.release.engine.base import in_one_state
-from leakcap.release.engine.identity import Identity, called_together, together
+from leakcap.release.engine.beforehand import Identity, called_together, check_schema, together, wrong_number
 from leakcap.release.engine.portable import portable, portable_tables
-from leakcap.release.engine.schema import check_schema, wrong_number
 from leakcap.release.opening import opened_for, require_begun
 from leakcap.release.plan import Plan
 from leakcap.release.planning.adding import require_within

@@ -19,7 +19,7 @@ from leakcap.release.columns.cells import Cells
 from leakcap.release.columns.typed import ReadColumn, aliased, column, literal
 from leakcap.release.engine import Engine, SqlStatement
 from leakcap.release.engine.base import in_one_state
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import columns_in, used_columns
 from leakcap.release.planning.statements import rows_of

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from leakcap.release.columns.typed import aliased, column
 from leakcap.release.engine import Engine, SqlStatement
-from leakcap.release.engine.schema import check_schema
+from leakcap.release.engine.beforehand import check_schema
 from leakcap.release.numbers.exact_integers import exact_integers
 from leakcap.release.planning.plan import columns_in, used_columns
 from leakcap.release.planning.statements import rows_of

@@ -93,7 +93,7 @@ def _decimals_read(plan: Plan) -> list[str]:
 
 def used_columns(plan: Plan) -> tuple[str, ...]:
     """The policy's columns that the statement reads: for values, cells and the condition, and all of a joined
-    table, by which its rows are ordered. Ids and keys are for `schema.check_schema` to add.
+    table, by which its rows are ordered. Ids and keys are for `check_schema` to add.
     """
     policy = plan.policy
     asked = set() if plan.condition is None else _read_for(columns_named(plan.condition), policy)
