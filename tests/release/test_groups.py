@@ -22,7 +22,7 @@ from leakcap.release.engine import Integers
 from leakcap.release.engine.lowering import cast
 from leakcap.release.plan import Plan
 from leakcap.release.planning import bounding
-from leakcap.release.planning.plan import in_order, read_totals
+from leakcap.release.planning.scan import in_order, read_totals
 from leakcap.release.planning.statements import select_of
 from release.world import _engine, planned, policy_of, table
 

@@ -19,8 +19,9 @@ from leakcap.release import DuckDB, PrivateTable, attach, dry_run, load_policy, 
 from leakcap.release.columns.typed import SOURCE, Quantize, ReadColumn, joined_source
 from leakcap.release.engine.base import SqlStatement
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import plan_query, read_totals, text_of, used_columns
+from leakcap.release.planning.plan import plan_query, text_of, used_columns
 from leakcap.release.planning.price import price_of
+from leakcap.release.planning.scan import read_totals
 from leakcap.release.planning.statements import select_of
 
 Rows = list[dict[str, Any]]

@@ -10,7 +10,7 @@ import pytest
 from leakcap.release import attach, load_policy
 from leakcap.release.columns.typed import OneOf, column
 from leakcap.release.engine import Integers, lowering
-from leakcap.release.planning.plan import read_totals
+from leakcap.release.planning.scan import read_totals
 from leakcap.release.planning.statements import select_of
 from release.world import planned
 

@@ -16,7 +16,8 @@ import leakcap.release.results.covering as covering_room
 from leakcap.errors import InvalidQuery
 from leakcap.release import PrivateTable, Query, Release, attach, covering
 from leakcap.release.measurements.measurement import noisy_of
-from leakcap.release.planning.plan import in_order, plan_query, read_totals
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import in_order, read_totals
 from leakcap.release.planning.statements import select_of
 from leakcap.release.statistics import statistic_of
 from release.world import answers, planned, policy_of, table

@@ -18,8 +18,9 @@ from leakcap.release import PrivateTable, Query, attach
 from leakcap.release.columns.whole import even_bins
 from leakcap.release.measurements.quantiles import MOST_BINS, QuantileMeasurement
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import in_order, read_totals, text_of
+from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.price import price_of
+from leakcap.release.planning.scan import in_order, read_totals
 from leakcap.release.planning.statements import select_of
 from release.world import answers, planned, policy_of, table
 from seeded import ALARM, SeededSource

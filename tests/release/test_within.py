@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from leakcap.release import attach
 from leakcap.release.columns.grid import grid_for
 from leakcap.release.engine.within import ball
-from leakcap.release.planning.plan import read_totals
+from leakcap.release.planning.scan import read_totals
 from leakcap.release.planning.statements import select_of
 from release.world import planned, policy_of
 

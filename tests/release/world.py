@@ -18,7 +18,8 @@ from leakcap.release.columns.derived import typed_column
 from leakcap.release.columns.typed import SOURCE
 from leakcap.release.engine.base import Columns, SqlStatement
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import in_order, plan_query, read_totals
+from leakcap.release.planning.plan import plan_query
+from leakcap.release.planning.scan import in_order, read_totals
 from leakcap.release.planning.statements import select_of
 
 COLUMNS: dict[str, Any] = {

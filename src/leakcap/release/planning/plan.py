@@ -7,13 +7,11 @@ What a statistic is made of stands in `release/statistics/`, one family a file; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 from sqlglot import exp
 
-from leakcap.arrays import NDArray, np
 from leakcap.errors import InvalidParameter, InvalidQuery
 from leakcap.ledger.ticks import LARGEST
 from leakcap.policy.declared import Column
@@ -27,11 +25,9 @@ from leakcap.release.conditions.condition import columns_named, named, to_text
 from leakcap.release.conditions.declared import with_cases
 from leakcap.release.conditions.where import parse_where
 from leakcap.release.conditions.written import is_written, with_written
-from leakcap.release.engine.base import Columns
 from leakcap.release.measurements.measurement import NoisyMeasurement, Offer
 from leakcap.release.measurements.rho import largest_rho, pure_epsilon_of_rho
 from leakcap.release.measurements.sensitivity import Contribution
-from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.plan import Plan, QueryContext
 from leakcap.release.planning.better import better_plan, plan_as_priced
 from leakcap.release.planning.thresholds import plan_with_threshold
@@ -41,12 +37,9 @@ from leakcap.sampling.rational import printed
 
 __all__ = [
     "cells_of",
-    "codes_of",
     "columns_in",
-    "in_order",
     "plan_at",
     "plan_query",
-    "read_totals",
     "rows_text",
     "text_of",
     "used_columns",
@@ -272,58 +265,3 @@ def _check_noise(query: QueryFields, policy: Policy, *, open_: bool) -> None:
             f"{owner} must be laplace, or left out: the caps that people bring themselves "
             "(`caps.each_person`) are on ε alone, and Gaussian noise has none without a δ."
         )
-
-
-def codes_of(plan: Plan, found: Columns) -> tuple[NDArray[Any], ...]:
-    """The codes of the cells that came back, column by column."""
-    return found.arrays[: len(plan.cells.axes)]
-
-
-def in_order(plan: Plan, found: Columns) -> Columns:
-    """With cells of private keys in the order of the keys: nothing of what the table says but them."""
-    if not plan.cells.open:
-        return found
-    order = _order(codes_of(plan, found))
-    return Columns(tuple(column[order] for column in found.arrays))
-
-
-def _order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """The indices that sort the rows by their keys, the first column first; no two rows have the same keys.
-
-    >>> _order([np.array([2, 1, 1]), np.array(["a", "b", "a"], dtype=object)]).tolist()
-    [2, 1, 0]
-    """
-    if all(column.dtype.kind in "ib" for column in keys):
-        return np.lexsort(keys[::-1])
-    rows: list[Any] = keys[0].tolist()
-    if len(keys) > 1:
-        rows = list(zip(*(column.tolist() for column in keys), strict=True))
-    return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
-
-
-def read_totals(
-    plan: Plan, found: Columns, places: NDArray[np.int64] | None = None, *, before: int = 0
-) -> list[ExactIntegers]:
-    """For each part the clamped total of every cell: of all public ones, or of those that came back.
-
-    The totals stand after the cells' codes and `before` totals of other plans. `places` gives the cell of
-    each row of public keys, where another plan has worked it out already.
-    """
-    codes = codes_of(plan, found)
-    first = len(codes) + before
-    totals = [exact_integers(column) for column in found.arrays[first : first + len(plan.parts)]]
-    if not plan.cells.open:
-        own = plan.cells.places(codes) if places is None else places
-        totals = _placed(own, totals, plan.cells.size)
-    return [clipped(total, part.total) for total, part in zip(totals, plan.parts, strict=True)]
-
-
-def _placed(places: NDArray[np.int64], columns: Sequence[ExactIntegers], size: int) -> list[ExactIntegers]:
-    """The totals where their cells are, and 0 elsewhere."""
-    listed = places >= 0
-    found = []
-    for column in columns:
-        total = np.zeros(size, dtype=column.dtype)
-        total[places[listed]] = column[listed]
-        found.append(total)
-    return found

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from leakcap.release.conditions.condition import to_text
 from leakcap.release.engine import Columns, Engine, SqlStatement
 from leakcap.release.measurements.thresholds import appearing
-from leakcap.release.numbers.exact_integers import ExactIntegers, exact_integers
+from leakcap.release.numbers.exact_integers import ExactIntegers, clipped, exact_integers
 from leakcap.release.plan import Plan
-from leakcap.release.planning.plan import codes_of, in_order, read_totals, text_of
+from leakcap.release.planning.plan import text_of
 from leakcap.release.planning.statements import select_of
 from leakcap.release.query import QueryFields
 from leakcap.sampling import ByteSource
 
-__all__ = ["Drawn", "Found", "Scan", "WrittenStatements", "scans_of"]
+__all__ = ["Drawn", "Found", "Scan", "WrittenStatements", "in_order", "read_totals", "scans_of"]
 
 
 class Found(NamedTuple):
@@ -80,7 +80,7 @@ class Scan:
     def _read(self, columns: Columns) -> dict[int, Found]:
         """For each place its own part of what came back."""
         first = self.plans[0]
-        codes, before = codes_of(first, columns), 0
+        codes, before = _codes_of(first, columns), 0
         cells = None if first.cells.open else first.cells.places(codes)
         totals: dict[int, Found] = {}
         for places, plan in zip(self.places, self.plans, strict=True):
@@ -88,6 +88,61 @@ class Scan:
             totals |= dict.fromkeys(places, found)
             before += len(plan.parts)
         return totals
+
+
+def _codes_of(plan: Plan, found: Columns) -> tuple[NDArray[Any], ...]:
+    """The codes of the cells that came back, column by column."""
+    return found.arrays[: len(plan.cells.axes)]
+
+
+def in_order(plan: Plan, found: Columns) -> Columns:
+    """With cells of private keys in the order of the keys: nothing of what the table says but them."""
+    if not plan.cells.open:
+        return found
+    order = _order(_codes_of(plan, found))
+    return Columns(tuple(column[order] for column in found.arrays))
+
+
+def _order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """The indices that sort the rows by their keys, the first column first; no two rows have the same keys.
+
+    >>> _order([np.array([2, 1, 1]), np.array(["a", "b", "a"], dtype=object)]).tolist()
+    [2, 1, 0]
+    """
+    if all(column.dtype.kind in "ib" for column in keys):
+        return np.lexsort(keys[::-1])
+    rows: list[Any] = keys[0].tolist()
+    if len(keys) > 1:
+        rows = list(zip(*(column.tolist() for column in keys), strict=True))
+    return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
+
+
+def read_totals(
+    plan: Plan, found: Columns, places: NDArray[np.int64] | None = None, *, before: int = 0
+) -> list[ExactIntegers]:
+    """For each part the clamped total of every cell: of all public ones, or of those that came back.
+
+    The totals stand after the cells' codes and `before` totals of other plans. `places` gives the cell of
+    each row of public keys, where another plan has worked it out already.
+    """
+    codes = _codes_of(plan, found)
+    first = len(codes) + before
+    totals = [exact_integers(column) for column in found.arrays[first : first + len(plan.parts)]]
+    if not plan.cells.open:
+        own = plan.cells.places(codes) if places is None else places
+        totals = _placed(own, totals, plan.cells.size)
+    return [clipped(total, part.total) for total, part in zip(totals, plan.parts, strict=True)]
+
+
+def _placed(places: NDArray[np.int64], columns: Sequence[ExactIntegers], size: int) -> list[ExactIntegers]:
+    """The totals where their cells are, and 0 elsewhere."""
+    listed = places >= 0
+    found = []
+    for column in columns:
+        total = np.zeros(size, dtype=column.dtype)
+        total[places[listed]] = column[listed]
+        found.append(total)
+    return found
 
 
 def _drawn(plan: Plan, found: Found, source: ByteSource) -> Drawn:
