@@ -111,7 +111,7 @@ def touched(most: int) -> None:
     for found in ledgers.FOUND.values():
         every += mutants(found, tuple(verify.KINDS))
         for rows in everywhere(ledgers.rows_of(found)):
-            every.append(found | {"witness": {"rows": [json.dumps(row) for row in rows]}})
+            every.append(found | {"witness": {"rows": [json.dumps(row) for row in rows], "lines": {}}})
             anew = relinked(found, lambda old, new=rows: old.__setitem__(slice(None), new))
             every.append(anew | {"problem": found["problem"]})
     some = random.Random(19).sample(every, min(most, len(every)))

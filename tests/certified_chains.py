@@ -14,6 +14,7 @@ from typing import Any
 from mpmath import mp, mpf
 
 from leakcap.ledger import Caps, Charge, Ledger, Spend
+from leakcap.ledger.measured import guarantee
 
 ORDERS = (
     *("1", "11/10", "5/4", "3/2", "7/4", "2", "9/4", "5/2", "11/4", "3", "7/2", "4", "9/2", "5", "11/2", "6"),
@@ -24,6 +25,24 @@ ADAPTIVE = (
     *("96", "128", "256"),
 )
 Rows = list[dict[str, Any]]
+
+COUNT = '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/10","sensitivity":1}'
+SUM = '{"name":"DiscreteLaplaceDpEvent","noise_parameter":"1/40","sensitivity":8}'
+TWICE = f'{{"count":2,"event":{COUNT},"name":"SelfComposedDpEvent"}}'
+BOTH = f'{{"events":[{SUM},{TWICE}],"name":"ComposedDpEvent"}}'
+NORMAL = '{"name":"GaussianDpEvent","noise_multiplier":"25/2"}'
+GRID = '{"name":"DiscreteGaussianDpEvent","squared_sensitivity":"1","variance":"200"}'
+SAMPLED = f'{{"event":{NORMAL},"name":"PoissonSampledDpEvent","sampling_probability":"1/100"}}'
+RESPONSE = '{"name":"RandomizedResponseDpEvent","noise_parameter":"9/10","num_buckets":5}'
+EXPONENTIAL = '{"name":"LaplaceDpEvent","noise_multiplier":"10"}'
+AT_MOST = f'{{"epsilon":"3/10","event":{BOTH},"name":"BoundedDpEvent"}}'
+NARROW = f'{{"event":{EXPONENTIAL},"name":"PoissonSampledDpEvent","sampling_probability":"1/100"}}'
+
+
+def of(event: str, epsilon: float = float("inf"), **more: Any) -> Charge:
+    """A charge of all that an event tells."""
+    spend = Spend(epsilon, curve=guarantee(event).curve, event=event, **more)
+    return Charge("n", "count where ill", spend)
 
 
 def ledger(caps: Caps, charges: Sequence[Charge]) -> Ledger:
@@ -60,7 +79,7 @@ def written(found: dict[str, Any], rows: Rows) -> dict[str, Any]:
     return {
         **found,
         "problem": {**found["problem"], "head": previous},
-        "witness": {"rows": texts},
+        "witness": {**found["witness"], "rows": texts},
     }
 
 
@@ -125,7 +144,53 @@ def divergence(event: dict[str, Any], alpha: mpf) -> mpf:
             lambda x: mp.npdf(x - shift) ** alpha * mp.npdf(x) ** (1 - alpha), [-40, 0, alpha * shift, 60]
         )
         return mp.log(power) / (alpha - 1)
+    if name == "LaplaceDpEvent":  # ∫ of both densities, from one kink to the next
+        far = 1 / exact(event["noise_multiplier"])
+
+        def term(x: mpf) -> mpf:
+            p, q = mp.exp(-abs(x - far)) / 2, mp.exp(-abs(x)) / 2
+            return p * mp.log(p / q) if alpha == 1 else p**alpha * q ** (1 - alpha)
+
+        value = mp.quad(term, [-mp.inf, 0, far, mp.inf])
+        return value if alpha == 1 else mp.log(value) / (alpha - 1)
+    if name == "RandomizedResponseDpEvent":
+        size, blind = event["num_buckets"], exact(event["noise_parameter"])
+        rows = [[blind / size + (1 - blind) * (x == y) for y in range(size)] for x in (0, 1)]
+        return _finite(*rows, alpha)
+    if name == "PoissonSampledDpEvent":  # the larger of both directions
+        shift, rate = 1 / exact(event["event"]["noise_multiplier"]), exact(event["sampling_probability"])
+
+        def mean(power: mpf) -> mpf:
+            def inside(x: mpf) -> mpf:
+                return mp.npdf(x) * (1 - rate + rate * mp.npdf(x - shift) / mp.npdf(x)) ** power
+
+            return mp.quad(inside, [-20, 0, alpha * shift, 20 + alpha * shift])
+
+        return max(mp.log(mean(power)) for power in (alpha, 1 - alpha)) / (alpha - 1)
+    if name == "BoundedDpEvent":
+        coin = {"name": "EpsilonDeltaDpEvent", "epsilon": event["epsilon"]}
+        return min(divergence(one, alpha) for one in (event["event"], coin))
     raise KeyError(name)
+
+
+def epsilon_of_coins(count: int, odds: mpf, delta: mpf) -> mpf:
+    """The least ε at a δ of so many coins with odds of e^odds, by bisection over a sum over all outcomes."""
+    mp.dps = 40
+    p = mp.exp(odds) / (1 + mp.exp(odds))
+
+    def exceeded(x: mpf) -> mpf:
+        each = (
+            mp.binomial(count, k)
+            * (p ** (count - k) * (1 - p) ** k - mp.exp(x) * p**k * (1 - p) ** (count - k))
+            for k in range(count + 1)
+        )
+        return mp.fsum(one for one in each if one > 0)
+
+    low, high = mpf(0), count * odds
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if exceeded(middle) > delta else (low, middle)
+    return high
 
 
 def _finite(p: list[mpf], q: list[mpf], alpha: mpf) -> mpf:

@@ -27,7 +27,7 @@ def _truth(kind: str, text: str) -> tuple[mpf, mpf]:
         return _geometric(given["steps"], exact(number(given["decay"]))), KNOWN
     if kind == "additive":
         return _ends(given["noise"], exact(number(given["range"]))), KNOWN
-    parts = given["parts"]
+    parts = parts_of(given["event"])
     if kind == "renyi":
         alpha = exact(number(given["order"]))
         if any(_never(part) for part in parts):
@@ -49,6 +49,28 @@ def _truth(kind: str, text: str) -> tuple[mpf, mpf]:
         middle = (low + high) / 2
         low, high = (middle, high) if delta(parts, middle) > level else (low, middle)
     return high, mpf("1e-9")
+
+
+def parts_of(event: dict[str, Any], count: int = 1, *, turned: bool = False) -> list[dict[str, Any]]:
+    """The losses of an event as plain numbers: two rows, ε of Laplace noise, or mu, rate and side."""
+    name = event["name"]
+    if name == "ComposedDpEvent":
+        return [part for one in event["events"] for part in parts_of(one, count, turned=turned)]
+    if name == "SelfComposedDpEvent":
+        return parts_of(event["event"], count * int(event["count"]), turned=turned)
+    if name == "ReversedDpEvent":
+        return parts_of(event["event"], count, turned=not turned)
+    if name == "RowsDpEvent":
+        p, q = (event["q"], event["p"]) if turned else (event["p"], event["q"])
+        return [{"p": p, "q": q, "count": count}]
+    if name == "LaplaceDpEvent":
+        return [{"epsilon": str(1 / number(event["noise_multiplier"])), "count": count}]
+    rate = "1"
+    if name == "PoissonSampledDpEvent":
+        rate, event = event["sampling_probability"], event["event"]
+    assert event["name"] == "GaussianDpEvent"
+    mu = str(1 / number(event["noise_multiplier"]))
+    return [{"mu": mu, "rate": rate, "side": "added" if turned else "removed", "count": count}]
 
 
 def claims_too_much(found: dict[str, Any]) -> bool:

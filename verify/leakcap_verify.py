@@ -2,10 +2,10 @@
 
     leakcap-verify FILE …        each certificate is `proved`, `refuted` or `not proved`
 
-A number in a certificate is a double in hex, an integer or a fraction, as text: it is read exactly. Rows and priors
-are divided by their exact sums. Each kind gives two numbers with low ≤ truth ≤ high, from the witness; a claim is
-proved where it lies outside of both, refuted where it contradicts one, and not proved otherwise, at any precision up
-to 2,048 bits. What a certificate says of itself (its evidence, its source) is believed in nothing.
+A number in a certificate is a double in hex, an integer or a fraction, as text: it is read exactly. Rows and
+priors are divided by their exact sums. Each kind gives two numbers with low ≤ truth ≤ high, from the witness; a
+claim is proved where it lies outside of both, refuted where it contradicts one, and not proved otherwise, at any
+precision up to 2,048 bits. What a certificate says of itself (its evidence, its source) is believed in nothing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
+from fractions import Fraction
 from functools import cache, partial, reduce
 from hashlib import sha256
+from itertools import chain, permutations
 from math import inf
 from operator import add, ge
 from typing import Any, NamedTuple
 
-from flint import acb, arb, ctx, fmpq, fmpz
+from flint import acb, arb, ctx, fmpq
 
 __all__ = ["FORMULAS", "Malformed", "Verdict", "check", "main", "read"]
 
@@ -31,10 +33,9 @@ MANY = "leakcap.certificates/1"
 FIELDS = ("schema", "kind", "evidence", "claim", "problem", "witness", "formula", "source")
 BYTES, ENTRIES, CERTIFICATES, WORK, NODES = 64 << 20, 1 << 20, 10_000, 1 << 24, 1 << 10
 PRECISIONS = (128, 512, 2048)
-HEX = re.compile(r"(-?)0x([01])\.([0-9a-f]{1,13})p([+-][0-9]{1,4})")
+NUMBER = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p(?P<power>[+-][0-9]{1,4})|-?[0-9]{1,400}(?:/(?P<bottom>[0-9]{1,400}))?")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-FRACTION = re.compile(r"(-?[0-9]{1,400})(?:/([0-9]{1,400}))?")
-INFINITE = arb.pos_inf()
+INFINITE, ZERO, ONE = arb.pos_inf(), fmpq(0), fmpq(1)
 
 Number = fmpq | arb
 Row = list[fmpq]
@@ -44,6 +45,10 @@ Ends = tuple[Number, Number]
 
 class Malformed(ValueError):
     """What stands there is no certificate that this program can read."""
+
+
+class Settled(Exception):
+    """What a witness shows by itself: a verdict, and why."""
 
 
 class Verdict(NamedTuple):
@@ -86,23 +91,19 @@ def _no(text: str) -> Any:
 
 def only(found: Any, *names: str) -> list[Any]:
     """The values of exactly these names."""
-    need(isinstance(found, dict) and set(found) == set(names), f"expected {', '.join(names) or 'nothing'} alone")
+    good = isinstance(found, dict) and set(found) == set(names)
+    need(good, f"expected {', '.join(names) or 'nothing'} alone")
     return [found[name] for name in names]
 
 
 def number(text: Any) -> fmpq:
     """A double in hex, an integer or a fraction: exactly."""
-    need(isinstance(text, str) and len(text) <= 802, "a number is text")
-    if found := HEX.fullmatch(text):
-        sign, whole, digits, power = found.groups()
-        need(-1022 <= int(power) <= 1023, "a double's exponent is beyond doubles")
-        mantissa, shift = fmpz(int(sign + whole + digits, 16)), int(power) - 4 * len(digits)
-        return fmpq(mantissa * fmpz(2) ** shift) if shift >= 0 else fmpq(mantissa, fmpz(2) ** -shift)
-    if not (found := FRACTION.fullmatch(text)):
-        raise Malformed("a number is a double in hex or a fraction")
-    top, bottom = int(found[1]), int(found[2] or 1)
-    need(bottom, "a fraction has no zero below")
-    return fmpq(top, bottom)
+    if not isinstance(text, str) or not (found := NUMBER.fullmatch(text)):
+        raise Malformed("a number is text: a double in hex, an integer or a fraction")
+    need(-1022 <= int(found["power"] or 0) <= 1023, "a double's exponent is beyond doubles")
+    need(int(found["bottom"] or 1), "a fraction has no zero below")
+    exact = Fraction(float.fromhex(text) if found["power"] else text)
+    return fmpq(exact.numerator, exact.denominator)
 
 
 def end(text: Any) -> Number:
@@ -115,9 +116,10 @@ def law(cells: Any, size: int | None = None) -> Row:
     need(isinstance(cells, list) and 0 < len(cells) <= ENTRIES, f"a distribution has 1 to {ENTRIES} entries")
     need(size is None or len(cells) == size, "a distribution has an entry for each secret or output")
     values = [number(cell) for cell in cells]
-    need(len(values) < 1000 or all(value.q.bit_length() <= 1100 for value in values), "long rows are of doubles")
+    short = len(values) < 1000 or all(value.q.bit_length() <= 1100 for value in values)
+    need(short, "long rows are of doubles")
     need(all(value >= 0 for value in values), "a probability is not negative")
-    total = sum(values, fmpq(0))
+    total = sum(values, ZERO)
     need(abs(total - 1) <= fmpq(1, 10**9), "a distribution sums to one, up to rounding")
     return values if total == 1 else [value / total for value in values]
 
@@ -136,17 +138,17 @@ def order(text: Any) -> Any:
     return alpha
 
 
-def neighbours(listed: Any, rows: list[Row]) -> Iterator[tuple[int, int]]:
+def neighbours(listed: Any, rows: list[Row]) -> Iterable[tuple[Row, Row]]:
     """Pairs of rows, both ways round."""
     need(listed == "all" or isinstance(listed, list), "pairs are `all` or a list")
-    count, many = len(rows), len(rows) ** 2 if listed == "all" else len(listed)
+    many = len(rows) ** 2 if listed == "all" else len(listed)
     need(many * len(rows[0]) <= WORK, f"pairs times outputs are {WORK} at most")
     if listed == "all":
-        return ((x, y) for x in range(count) for y in range(count) if x != y)
+        return permutations(rows, 2)
     for pair in listed:
         good = isinstance(pair, list) and len(pair) == 2
-        need(good and all(type(x) is int and 0 <= x < count for x in pair), "a pair is of two rows")
-    return (pair for x, y in listed for pair in ((x, y), (y, x)))
+        need(good and all(type(x) is int and 0 <= x < len(rows) for x in pair), "a pair is of two rows")
+    return ((rows[a], rows[b]) for x, y in listed for a, b in ((x, y), (y, x)))
 
 
 def le(a: Number, b: Number) -> bool:
@@ -154,170 +156,141 @@ def le(a: Number, b: Number) -> bool:
     return b == INFINITE or bool(b - a >= 0)
 
 
-def largest(values: Iterable[Number]) -> Ends:
-    """Both ends of the largest of some numbers from zero on, balls or exact."""
-    found = [fmpq(0), *values]
+def largest(values: Iterable[Number]) -> Number:
+    """The largest of some numbers from zero on, balls or exact."""
+    found = [ZERO, *values]
     exact = all(isinstance(value, fmpq) for value in found)
-    return (max(found) if exact else reduce(arb.max, map(arb, found)),) * 2
+    return max(found) if exact else reduce(arb.max, map(arb, found))
 
 
-def ratio(problem: Any, witness: Any) -> Ends:
+def ratio(rows: list[Row], listed: Any) -> Number:
     """ln max over pairs and outputs of P(y|x)/P(y|x'): ε."""
-    rows, listed = only(problem, "rows", "pairs")
-    only(witness)
-    rows, most = table(rows), fmpq(1)
-    cells: Any = ((max(column), min(column)) for column in zip(*rows, strict=True))
+    most, both = ONE, [(max(column), min(column)) for column in zip(*rows, strict=True)]
     if listed != "all":
-        pairs = neighbours(listed, rows)
-        cells = (both for x, y in pairs for both in zip(rows[x], rows[y], strict=True))
-    for p, q in cells:
+        both = [two for p, q in neighbours(listed, rows) for two in zip(p, q, strict=True)]
+    for p, q in both:
         if p > 0 == q:
-            return INFINITE, INFINITE
+            return INFINITE
         most = max(most, p / q) if q else most
-    return (arb(most).log(),) * 2
+    return arb(most).log()
 
 
 def divergence(p: Row, q: Sequence[Number], alpha: fmpq) -> Number:
-    """D_α(P‖Q) of exact rows; Q may be of balls."""
-    both = [(a, b) for a, b in zip(p, q, strict=True) if a > 0]
-    live = [(a, b) for a, b in both if not (isinstance(b, fmpq) and b == 0)]
-    if not live or (len(live) < len(both) and alpha >= 1):
+    """D_α(P‖Q) of exact rows; Q may be of balls, but where it is zero."""
+    if alpha != 1:
+        return of_rows(p, q).renyi(alpha)
+    # Exact masses that are the same add nothing; a ball that holds the mass may differ from it.
+    apart = [(a, b) for a, b in zip(p, q, strict=True) if a and (isinstance(b, arb) or a != b)]
+    if not all(b for _, b in apart):
         return INFINITE
-    if alpha == 1:
-        # Exact masses that are the same add nothing; a ball that holds the mass may differ from it.
-        apart = ((a, b) for a, b in live if isinstance(b, arb) or a != b)
-        return sum((arb(a) * (arb(a) / arb(b)).log() for a, b in apart), arb(0))
-    total = sum(((arb(a).log() * arb(alpha) + arb(b).log() * arb(1 - alpha)).exp() for a, b in live), arb(0))
-    return total.log() / arb(alpha - 1)
+    return sum((arb(a) * (arb(a) / arb(b)).log() for a, b in apart), arb(0))
 
 
-def paired(name: str, problem: Any, witness: Any) -> Ends:
-    """max over pairs of Σ (P − γQ)₊, total variation at γ = 1; or of D_α(P‖Q), Kullback–Leibler at α = 1."""
-    rows, listed, text = only(problem, "rows", "pairs", name)
-    only(witness)
-    value: Any = order(text) if name == "order" else number(text)
-    rows, zero = table(rows), fmpq(0)
-    need(value >= 0 and value is not INFINITE, "gamma is not negative; `ratio` is for the infinite order")
-    both = ((rows[x], rows[y]) for x, y in neighbours(listed, rows))
-    if name == "order":
-        return largest(divergence(p, q, value) for p, q in both)
-    return largest(sum((max(a - value * b, zero) for a, b in zip(p, q, strict=True)), zero) for p, q in both)
+def hockey_stick(rows: list[Row], listed: Any, gamma: fmpq) -> Number:
+    """max over pairs of Σ (P − γQ)₊; total variation at γ = 1."""
+    each = (zip(p, q, strict=True) for p, q in neighbours(listed, rows))
+    return largest(sum((max(a - gamma * b, ZERO) for a, b in both), ZERO) for both in each)
 
 
-def mixed(prior: Row, rows: list[Row]) -> list[Number]:
-    """πC, in balls; exactly zero where no secret that the prior holds possible shows the output."""
+def farthest(rows: list[Row], listed: Any, alpha: Any) -> Number:
+    """max over pairs of D_α(P‖Q); Kullback and Leibler's at α = 1."""
+    need(alpha is not INFINITE, "`ratio` is for the infinite order")
+    return largest(divergence(p, q, alpha) for p, q in neighbours(listed, rows))
+
+
+def information(rows: Any, prior: Row, alpha: Any) -> arb:
+    """Sibson's information of order α under a prior, in nats; mutual information at α = 1."""
     seen = [(arb(p), row) for p, row in zip(prior, rows, strict=True) if p]
-    terms = ([p * arb(row[y]) for p, row in seen if row[y]] for y in range(len(rows[0])))
-    return [sum(column, arb(0)) if column else fmpq(0) for column in terms]
-
-
-def information(prior: Row, rows: list[Row], alpha: Any) -> arb:
-    """Sibson's information of order α, in nats; mutual information at α = 1."""
-    seen = [row for p, row in zip(prior, rows, strict=True) if p]
+    columns, total = zip(*(row for _, row in seen), strict=True), arb(0)
     if alpha is INFINITE:
-        return arb(sum((max(column) for column in zip(*seen, strict=True)), fmpq(0))).log()
-    if alpha == 1:
-        q = mixed(prior, rows)
-        return sum((arb(p) * divergence(row, q, alpha) for p, row in zip(prior, rows, strict=True) if p), arb(0))
-    raised: Any = (
-        [(p, c) for p, c in zip(prior, column, strict=True) if p and c] for column in zip(*rows, strict=True)
-    )
-    raised = (sum((arb(p) * (arb(c).log() * alpha).exp() for p, c in terms), arb(0)) for terms in raised if terms)
-    total = sum(((terms.log() / alpha).exp() for terms in raised), arb(0))
-    return total.log() * arb(alpha / (alpha - 1))
+        return arb(sum(map(max, columns), ZERO)).log()
+    for column in columns:
+        cells = [(p, arb(c)) for (p, _), c in zip(seen, column, strict=True) if c]
+        if cells and alpha == 1:
+            mean = sum((p * c for p, c in cells), arb(0))
+            total += sum((p * c * (c / mean).log() for p, c in cells), arb(0))
+        elif cells:
+            total += (sum((p * (c.log() * alpha).exp() for p, c in cells), arb(0)).log() / alpha).exp()
+    return total if alpha == 1 else total.log() * arb(alpha / (alpha - 1))
 
 
-def capacity(names: tuple[str, ...], problem: Any, witness: Any) -> Ends:
+def capacity(rows: Any, alpha: Any, prior: Any, centre: Any) -> Ends:
     """sup over priors: at least that of the witness' prior, at most the distance to its centre."""
-    (cells, *more), (prior, centre) = only(problem, *names), only(witness, "prior", "centre")
-    rows: Any = geometric(cells, *more) if "decay" in names else table(cells)
-    alpha = order(more[0] if "order" in names else "1")
-    belief, middle = law(prior, len(rows)), law(centre, len(rows[0]))
-    low = information(belief, rows, alpha)
+    low, middle = information(rows, law(prior), alpha), [arb(q) if q else q for q in law(centre)]
     if alpha is INFINITE:
-        return low, information([fmpq(1)] * len(rows), rows, alpha)
-    return low, largest([divergence(row, [arb(q) if q else q for q in middle], alpha) for row in rows])[1]
+        return low, information(rows, [ONE] * len(rows), alpha)
+    return low, largest(divergence(row, middle, alpha) for row in rows)
 
 
-def geometric(steps: Any, decay: Any) -> list[list[arb]]:
-    """Rows of two-sided geometric noise on 0 … steps; outputs beyond either end tell what the end tells."""
-    s, inner = (-arb(number(decay))).exp(), range(1, steps if type(steps) is int else 0)
+def geometric(steps: Any, decay: fmpq, *guess: Any) -> Ends:
+    """Two-sided geometric noise on 0 … steps; outputs beyond either end tell what the end tells."""
+    s, inner = (-arb(decay)).exp(), range(1, steps if type(steps) is int else 0)
     need(0 < len(inner) + 1 == steps <= 256 and 0 < s < 1, "1 to 256 steps, and a decay above 0")
-    return [
-        [s**x / (1 + s), *((1 - s) / (1 + s) * s ** abs(y - x) for y in inner), s ** (steps - x) / (1 + s)]
-        for x in range(steps + 1)
-    ]
+    edge, share = 1 / (1 + s), (1 - s) / (1 + s)
+    rows = ([edge * s**x, *(share * s ** abs(y - x) for y in inner), edge * s ** (steps - x)] for x in range(steps + 1))
+    return capacity(list(rows), ONE, *guess)
 
 
-def additive(problem: Any, witness: Any) -> Ends:
+def additive(noise: Any, scales: fmpq) -> Ends:
     """Of a number within so many scales of its noise: at least what both ends alike tell, at most their mixture's
     distance to an end or to the middle, where it is largest (Gaussian noise: D'' grows from the middle on).
     """
-    (noise, text), _ = only(problem, "noise", "range"), only(witness)
-    need(noise in ("laplace", "gaussian") and 0 < number(text) <= 64, "Laplace or Gaussian noise, a range up to 64")
-    e, half, edge = arb(number(text)), arb(number(text)) / 2, arb(2 + math.isqrt(2 * ctx.prec))
+    need(noise in ("laplace", "gaussian") and 0 < scales <= 64, "Laplace or Gaussian noise, a range up to 64")
+    e, half, edge = arb(scales), arb(scales) / 2, arb(2 + math.isqrt(2 * ctx.prec))
     if noise == "gaussian":
 
         def apart(x: arb) -> arb:  # ln cosh(half·y) is at most half·|y|: what lies beyond the edges
-            within: Any = lambda z, a: (half * (x + z)).cosh().log(analytic=a) * (-z * z / 2).exp()  # noqa: E731
-            mean = acb.integral(within, acb(-edge), acb(edge)).real / (2 * arb.pi()).sqrt()
+            inside: Any = lambda z, a: (half * (x + z)).cosh().log(analytic=a) * (-z * z / 2).exp()  # noqa: E731
+            mean = acb.integral(inside, acb(-edge), acb(edge)).real / (2 * arb.pi()).sqrt()
             beyond = half * (2 * x * tail(edge) + (-edge * edge / 2).exp())
             return (x * x + half * half) / 2 - mean - beyond * arb(0, 1)
 
-        return apart(half), largest([apart(half), apart(arb(0))])[1]
+        return apart(half), largest([apart(half), apart(arb(0))])
     between = acb.integral(lambda u, a: -(-u).exp() * ((1 + (2 * u - e).exp()) / 2).log(analytic=a), acb(0), acb(e))
     within = acb.integral(lambda u, a: (-u).exp() * (half - u - u.cosh().log(analytic=a)), acb(0), acb(half))
     end = (between.real - ((1 + (-e).exp()) / 2).log() - (-e).exp() * ((1 + e.exp()) / 2).log()) / 2
-    return end, largest([end, within.real - (-half).exp() * half.cosh().log()])[1]
+    return end, largest([end, within.real - (-half).exp() * half.cosh().log()])
 
 
-def under_prior(problem: Any, witness: Any) -> Ends:
-    """Sibson's information of order α under a given prior."""
-    rows, prior, alpha = only(problem, "rows", "prior", "order")
-    only(witness)
-    rows = table(rows)
-    return (information(law(prior, len(rows)), rows, order(alpha)),) * 2
-
-
-def refines(problem: Any, witness: Any) -> Ends:
+def refines(a: list[Row], b: list[Row], post: Any, gain: Any, prior: Any) -> Ends:
     """min over R of max |AR − B|. Of a gain V(B) − V(A) ≤ V(B) − V(AR) ≤ outputs · max_w Σπg · max |AR − B|."""
-    (a, b), (post, gain, prior) = only(problem, "a", "b"), only(witness, "post", "gain", "prior")
-    a, b, low, high = table(a), table(b), fmpq(0), fmpq(1)
-    need(len(a) == len(b), "two channels have the same secrets")
-    need(len(a) * len(a[0]) * len(b[0]) <= WORK, f"secrets times outputs are {WORK} at most")
+    low, high, good = ZERO, ONE, len(a) == len(b) and len(a) * len(a[0]) * len(b[0]) <= WORK
+    need(good, f"two channels have the same secrets, and secrets times outputs are {WORK} at most")
     if post is not None:
         turn = table(post)
         need(len(turn) == len(a[0]) and len(turn[0]) == len(b[0]), "a post-processing fits both channels")
-        high = max(abs(c - d) for x, y in zip(a, b, strict=True) for c, d in zip(exact_mix(x, turn), y, strict=True))
+        both = (zip(exact_mix(x, turn), y, strict=True) for x, y in zip(a, b, strict=True))
+        high = max(abs(c - d) for c, d in chain.from_iterable(both))
     if gain is not None:
-        belief = law(prior, len(a))
+        belief = law(prior)
         good = isinstance(gain, list) and all(isinstance(g, list) and len(g) == len(a) for g in gain)
-        need(good and 0 < len(gain) * len(a) * len(a[0] + b[0]) <= WORK, "a gain has a row for each action")
+        good = good and 0 < len(gain) * len(a) * len(a[0] + b[0]) <= WORK
+        need(good, "a gain has a row for each action")
         bets = [[p * number(g) for p, g in zip(belief, bet, strict=True)] for bet in gain]
         need(all(g >= 0 for bet in bets for g in bet), "a gain is a table of numbers from 0 on")
         mixed_by = [zip(*(exact_mix(bet, of) for bet in bets), strict=True) for of in (b, a)]
-        served = [sum(map(max, columns), fmpq(0)) for columns in mixed_by]
-        most = max(sum(bet, fmpq(0)) for bet in bets) * len(b[0])
-        low = max((served[0] - served[1]) / most, fmpq(0)) if most else low
+        served = [sum(map(max, columns), ZERO) for columns in mixed_by]
+        most = max(sum(bet, ZERO) for bet in bets) * len(b[0])
+        low = max((served[0] - served[1]) / most, ZERO) if most else low
     return low, high
 
 
 def exact_mix(weights: Row, rows: list[Row]) -> Row:
     """Σ_x weight_x · row_x, exactly."""
     used = [(p, row) for p, row in zip(weights, rows, strict=True) if p]
-    return [sum((p * row[y] for p, row in used), fmpq(0)) for y in range(len(rows[0]))]
+    return [sum((p * row[y] for p, row in used), ZERO) for y in range(len(rows[0]))]
 
 
-def conversion(edges: dict[str, Any], problem: Any, witness: Any) -> Ends:
+def conversion(edges: dict[str, Any], problem: Any) -> Ends:
     """What a guarantee implies: the value of an edge's formula, and of what attains it where it is tight."""
     edge: Any = problem.get("edge") if isinstance(problem, dict) else None
     need(isinstance(edge, str) and edge in edges, "`edge` is a conversion that this program knows")
-    (names, formula), _ = edges[edge], only(witness)
+    names, formula = edges[edge]
     values = [number(value) for value in only(problem, "edge", *names.split())[1:]]
     need(all(0 <= v <= 10**6 for v in values), "numbers of a guarantee are from 0 to a million")
     need("alpha" not in problem or number(problem["alpha"]) > 1, "α is more than 1")
     value = formula(*map(arb, values)).max(arb(0))
-    return (fmpq(0) if edge == "renyi_to_delta_at" else value), value  # all others are attained
+    return (ZERO if edge == "renyi_to_delta_at" else value), value  # all others are attained
 
 
 def tail(x: arb) -> arb:
@@ -343,91 +316,105 @@ DELTAS: dict[str, Any] = {
 
 
 class Part(NamedTuple):
-    """A loss L: M(z) = E[e^{zL}; L < ∞], or with a lift a bound on |M| from Im z on; how often; P(L = ∞)."""
+    """A loss L: M(z) = E[e^{zL}; L < ∞], or with a lift a bound on |M| from Im z on; P(L = ∞); how often.
 
-    moments: Callable[[acb, arb | None], acb]
-    times: int
-    never: fmpq
-    mu: fmpq
-
-
-def expected(mu: arb, rate: arb, w: acb, lift: arb | None) -> acb:
-    """E[R(u)^w], u a standard normal, R = 1 − rate + rate·e^{μu − μ²/2}; with a lift y, a bound on it from Im w on.
-
-    |E[R^w]| ≤ e^{y²/2} E[|R(u + iy)|^{Re w} e^{−Im w · arg R(u + iy)}] for 0 < yμ < π/2 (Cauchy), falling in Im w.
+    Of Gaussian noise its mu and the rate of its sample; of a coin its ε; where D_α is αρ, or no more than that, ρ.
     """
-    r, up = w.real, lift or arb(0)
-    up_to, rare = max(float(r * mu), 0.0), max(float(-2 * r * rate.log()), 0.0)
-    edge = arb(math.ceil(up_to + (1.5 * ctx.prec + rare) ** 0.5 + 2))
 
-    def inside(u: acb, analytic: bool) -> acb:
-        places = [u] if lift is None else [u + acb(0, up), u - acb(0, up)]
-        logs = [(1 - rate + rate * (mu * z - mu * mu / 2).exp()).log(analytic=analytic) for z in places]
-        power = logs[0] * w if lift is None else sum(logs) * (r / 2) + (logs[0] - logs[1]) * acb(0, w.imag / 2)
-        return (power + (up * up - u * u) / 2).exp()
+    moments: Any
+    never: fmpq = ZERO
+    mu: fmpq = ZERO
+    rate: fmpq = ONE
+    rho: fmpq = ZERO
+    odds: fmpq | None = None
+    times: int = 1
 
-    # Beyond the edges: on all these lines |R| is 1 − rate at least, and at most 1 or e^{μu − μ²/2}.
-    off = 2 * tail(edge) * (1 if r >= 0 else ((1 - rate).log() * r).exp())
-    off += (r * (r - 1) * mu * mu / 2).exp() * (tail(edge - r * mu) + tail(edge + r * mu)) if r >= 0 else 0
-    off *= (up * up / 2).exp() * arb(0, 1)
-    return acb.integral(inside, acb(-edge), acb(edge)) / (2 * arb.pi()).sqrt() + acb(off, off)
-
-
-def part(found: Any) -> Part:
-    """Two rows; Laplace noise, ε scales away; or Gaussian noise at mu, on a sample that one person joins or leaves."""
-    if isinstance(found, dict) and "p" in found:
-        first, second, count = only(found, "p", "q", "count")
-        p, q = law(first), law(second, len(first))
-        both = [(arb(a), (arb(a) / arb(b)).log()) for a, b in zip(p, q, strict=True) if a and b]
-        never, mu = sum((a for a, b in zip(p, q, strict=True) if not b), fmpq(0)), fmpq(0)
-
-        def moments(z: acb, lift: arb | None) -> acb:
-            return acb(0) + sum(a * ((z if lift is None else z.real) * ln).exp() for a, ln in both)
-    elif isinstance(found, dict) and "epsilon" in found:
-        text, count = only(found, "epsilon", "count")
-        e, never, mu = arb(number(text)), fmpq(0), fmpq(0)
-        need(0 < e <= 1000, "ε is above 0, and at most a thousand")
-
-        def moments(z: acb, lift: arb | None) -> acb:
-            high, low = (z * e).exp(), (-(z + 1) * e).exp()
-            if lift is not None:  # both atoms in phase, and the density, which falls with Im z
-                return acb((abs(high) + abs(low)) * (1 + 1 / abs(1 + 2 * z)) / 2)
-            return (high + low + (high - low) / (1 + 2 * z)) / 2
-    else:
-        *texts, side, count = only(found, "mu", "rate", "side", "count")
-        (mu, rate), added, never = map(number, texts), side == "added", fmpq(0)
-        need(0 < mu <= 1000 and 0 < rate <= 1, "mu is above 0, and a rate is a probability above 0")
-        need(added or side == "removed", "a side is added or removed")
-
-        def moments(z: acb, lift: arb | None) -> acb:
-            w = acb(-z.real if added else z.real + 1, -z.imag if added and lift is None else z.imag)
-            return expected(arb(mu), arb(rate), w, lift) if rate < 1 else acb(w * (w - 1) * arb(mu) ** 2 / 2).exp()
-
-    need(type(count) is int and 0 < count <= 10**7, "a count is from 1 to ten million")
-    return Part(moments, count, never, mu)
+    def renyi(self, alpha: fmpq) -> Number:
+        """D_α, α ≠ 1."""
+        if self.rho or self.moments is None:
+            return self.times * self.rho * alpha
+        if self.never == 1 or (self.never and alpha > 1):
+            return INFINITE
+        value: arb = self.moments(acb(arb(alpha - 1)), None).real.log()
+        return self.times * value / arb(alpha - 1)
 
 
-def added_up(listed: Any) -> list[Part]:
-    """The losses of a composition."""
-    need(isinstance(listed, list) and 0 < len(listed) <= 64, "a composition has 1 to 64 parts")
-    return list(map(part, listed))
+def of_rows(p: Row, q: Sequence[Number]) -> Part:
+    """Two laws of the same outcomes."""
+    both = [(arb(a), (arb(a) / arb(b)).log()) for a, b in zip(p, q, strict=True) if a and b]
+
+    def moments(z: acb, lift: arb | None) -> acb:
+        return acb(0) + sum(a * ((z if lift is None else z.real) * ln).exp() for a, ln in both)
+
+    return Part(moments, sum((a for a, b in zip(p, q, strict=True) if not b), ZERO))
 
 
-def mean(parts: list[Part], z: acb, lifts: Sequence[arb] | None = None) -> acb:
+def of_laplace(scales: Number, rate: Number = ZERO) -> Part:
+    """Laplace noise, so many scales away; with a rate, on a grid of such steps: one step is a coin."""
+    e, r = arb(scales), arb(rate)
+
+    def moments(z: acb, lift: arb | None) -> acb:
+        z = acb(z.real) if rate and lift is not None else z  # on a grid nothing falls with Im z
+        high, low, t = (z * e).exp(), (-(z + 1) * e).exp(), 2 * z + 1
+        if lift is not None and not rate:  # both atoms in phase, and the density, which falls
+            return acb((abs(high) + abs(low)) * (1 + 1 / abs(t)) / 2)
+        share = (1 - (-r).exp()) / (1 - (-r * t).exp()) if rate else 1 / t
+        return (high + low + (high * (-r * t).exp() - low) * share) / (1 + (-r).exp())
+
+    return Part(moments)
+
+
+def of_gaussian(mu: fmpq, rate: fmpq, added: bool) -> Part:
+    """Gaussian noise at mu, on a sample that one person joins or leaves.
+
+    E[R^w], u a standard normal, R = 1 − rate + rate·e^{μu − μ²/2}. With a lift y, 0 < yμ < π/2, it is at most
+    e^{y²/2} E[|R(u + iy)|^{Re w} e^{−Im w · arg R(u + iy)}] (Cauchy), which falls in Im w.
+    """
+    need(0 < mu <= 1000 and 0 < rate <= 1, "mu is above 0, and a rate is a probability above 0")
+    m, q = arb(mu), arb(rate)
+
+    def moments(z: acb, lift: arb | None) -> acb:
+        w = acb(-z.real if added else z.real + 1, -z.imag if added and lift is None else z.imag)
+        if rate == 1:
+            return acb(w * (w - 1) * m * m / 2).exp()
+        r, up = w.real, lift or arb(0)
+        far, rare = max(float(r * m), 0.0), max(float(-2 * r * q.log()), 0.0)
+        edge = arb(math.ceil(far + (1.5 * ctx.prec + rare) ** 0.5 + 2))
+
+        def inside(u: acb, analytic: bool) -> acb:
+            places = [u] if lift is None else [u + acb(0, up), u - acb(0, up)]
+            logs = [(1 - q + q * (m * x - m * m / 2).exp()).log(analytic=analytic) for x in places]
+            turned = sum(logs) * (r / 2) + (logs[0] - logs[-1]) * acb(0, w.imag / 2)
+            return ((logs[0] * w if lift is None else turned) + (up * up - u * u) / 2).exp()
+
+        # Beyond the edges: on all these lines |R| is 1 − rate at least, and at most 1 or e^{μu − μ²/2}.
+        off = 2 * tail(edge) * (1 if r >= 0 else ((1 - q).log() * r).exp())
+        off += (r * (r - 1) * m * m / 2).exp() * (tail(edge - r * m) + tail(edge + r * m)) if r >= 0 else 0
+        off *= (up * up / 2).exp() * arb(0, 1)
+        return acb.integral(inside, acb(-edge), acb(edge)) / (2 * arb.pi()).sqrt() + acb(off, off)
+
+    return Part(moments, ZERO, mu, rate, mu * mu / 2 if rate == 1 else ZERO)
+
+
+def mean(parts: Sequence[Part], z: acb, lifts: Sequence[arb] | None = None) -> acb:
     """M(z) of all losses together, or what bounds it."""
     each = (one.moments(z, lifts[k] if lifts else None) ** one.times for k, one in enumerate(parts))
     return math.prod(each, start=acb(1))
 
 
-def delta_at(parts: list[Part], at: fmpq, witness: Sequence[Any]) -> arb:
+GUESS, LINE = "prior centre", "abscissa step right lifts nodes"
+
+
+def delta_at(parts: Sequence[Part], at: Number, *line: Any) -> arb:
     """δ at an ε: (1/2πi) ∫ M(z) e^{−zε} / (z(z + 1)) dz on Re z = c by the trapezoid rule, whose aliases are ≥ 0."""
-    (*texts, lifts, nodes), x = witness, arb(at)
+    (*texts, lifts, nodes), x = line, arb(at)
     c, h, right = (arb(number(text)) for text in texts)
     need(type(nodes) is int and 0 < nodes * len(parts) <= NODES, f"nodes times parts are {NODES} at most")
     need(h > 0 and 0 < c < right <= 10**6, "a step is above 0, and an abscissa between 0 and `right`")
     need(isinstance(lifts, list) and len(lifts) == len(parts), "each part has a lift")
     above = [arb(number(text)) for text in lifts]
-    need(all(y > 0 and 2 * y * arb(one.mu) < arb.pi() for y, one in zip(above, parts, strict=True)), "0 < lift < π/2μ")
+    good = all(y > 0 and 2 * y * arb(one.mu) < arb.pi() for y, one in zip(above, parts, strict=True))
+    need(good, "0 < lift < π/2μ")
     total, period = acb(0), 2 * arb.pi() / h
     for z in (acb(c, h * k) for k in range(nodes + 1)):
         total += mean(parts, z) * (-z * x).exp() / (z * (z + 1)) * (2 if z.imag > 0 else 1)
@@ -443,44 +430,170 @@ def delta_at(parts: list[Part], at: fmpq, witness: Sequence[Any]) -> arb:
     return arb((value - end - aliases).union(value + end))
 
 
-def composed(name: str, problem: Any, witness: Any) -> Ends:
-    """δ at an ε of losses that add up; or the ε at a δ, by δ at a place on either side."""
-    (listed, text), names = only(problem, "parts", name), ("abscissa", "step", "right", "lifts", "nodes")
-    parts, given = added_up(listed), number(text)
-    need(name == "at" or 0 <= given < 1, "a δ is from 0 on, and below 1")
-    low: Number = fmpq(0)
-    high: Number = INFINITE
-    if ctx.prec > PRECISIONS[0]:  # More digits prove no more of a sum that is left too soon.
-        return low, high
-    if name == "at":
-        return (delta_at(parts, given, only(witness, *names)),) * 2
-    for side, found in zip(("lower", "upper"), only(witness, "lower", "upper"), strict=True):
+def coins(count: int, odds: fmpq, at: Number) -> arb:
+    """δ at an ε of so many coins with odds of e^odds: of those with the largest losses."""
+    need(count <= WORK >> 8, "coins are of no great number")
+    e, total = arb(odds), arb(0)
+    weight = (1 + (-e).exp()) ** -count
+    for k in range(count + 1):
+        if (gap := arb(at) - (count - 2 * k) * e) >= 0:
+            break
+        total += weight * (1 - gap.exp()).max(arb(0))
+        weight *= (-e).exp() * (count - k) / (k + 1)
+    return total
+
+
+def epsilon_at(one: Told, delta: fmpq, *sides: Any) -> Ends:
+    """The ε at a δ of losses that add up, by δ at a place on either side."""
+    need(delta < 1, "a δ is below 1")
+    ends: list[Number] = [ZERO, INFINITE]
+    for side, found in enumerate(sides):
         if found is not None:
-            place, *how = only(found, "at", *names)
-            need(number(place) >= 0, "an ε is from 0 on")
-            value = delta_at(parts, number(place), how)
-            if le(given, value) and side == "lower":
-                low = number(place)
-            if le(value, given) and side == "upper":
-                high = number(place)
-    return low, high
+            text, *line = only(found, "at", *LINE.split())
+            value, place = delta_at(one.sides[0], number(text), *line), number(text)
+            need(place >= 0, "an ε is from 0 on")
+            if le(value, delta) if side else le(delta, value):
+                ends[side] = place
+    return ends[0], ends[1]
 
 
-def renyi(problem: Any, witness: Any) -> Ends:
+class Told(NamedTuple):
+    """What an event tells at most: ε, δ, and, but for its δ, ρ, which bounds D₁ too, and the losses of somebody
+    who leaves and of somebody who joins. Of a function of Laplace noise, how many scales away that is.
+    """
+
+    epsilon: Number
+    delta: fmpq
+    rho: Number
+    sides: tuple[tuple[Part, ...], tuple[Part, ...]]
+    scales: Number = INFINITE
+
+    def renyi(self, alpha: fmpq) -> Number:
+        """D_α, α > 1, in both directions; no more than ε allows."""
+        found = largest(sum((one.renyi(alpha) for one in side), ZERO) for side in self.sides)
+        if not self.epsilon < INFINITE:
+            return found
+        return arb(found).min(of_laplace(self.epsilon, self.epsilon).renyi(alpha))
+
+
+def of_loss(epsilon: Number, rho: Number, *both: Part, delta: fmpq = ZERO, scales: Number = INFINITE) -> Told:
+    """What one loss tells, the same in both directions or not."""
+    return Told(epsilon, delta, rho, ((both[0],), (both[-1],)), scales)
+
+
+def coin(epsilon: fmpq, delta: fmpq = ZERO) -> Told:
+    """Any answer of this ε and δ: but for its δ a coin with odds of e^ε."""
+    loss = of_laplace(epsilon, epsilon)._replace(odds=epsilon)
+    return of_loss(epsilon, NATS["pure_to_kl"][1](arb(epsilon)), loss, delta=delta)
+
+
+def discrete_laplace(rate: fmpq, steps: fmpq) -> Told:
+    """Geometric noise: ρ is D₁, and it is a function of Laplace noise a little farther away."""
+    need(steps.q == 1, "a sensitivity is whole")
+    r, e = arb(rate), rate * steps
+    rho = r * (arb(steps) - (1 - (-arb(e)).exp()) / r.sinh())
+    return of_loss(e, rho, of_laplace(e, rate), scales=e + e * e / (4 * steps))
+
+
+def gaussian(noise: fmpq, rate: fmpq = ONE) -> Told:
+    """Gaussian noise of so many sensitivities; of a sample it tells no more than of everybody."""
+    both = (of_gaussian(1 / noise, rate, added) for added in (False, True))
+    return of_loss(INFINITE, 1 / (2 * noise * noise), *both)
+
+
+def sampled(rate: fmpq, one: Told) -> Told:
+    """The same on a Poisson sample."""
+    ((left,), _) = one.sides
+    need(left.mu > 0 and left.rate == left.times == 1, "samples are of Gaussian noise")
+    return gaussian(1 / left.mu, rate)
+
+
+def response(blind: fmpq, size: fmpq) -> Told:
+    """One of so many answers: the true one, but where it is drawn blindly."""
+    need(size.q == 1 and size > 1 and 0 < blind <= 1, "a probability above 0, two answers or more")
+    p = [1 - blind + blind / size, blind / size, (size - 2) * blind / size]
+    epsilon = arb(p[0] / p[1]).log()
+    return of_loss(epsilon, NATS["pure_to_kl"][1](epsilon), of_rows(p, [p[1], p[0], p[2]]))
+
+
+def together(each: list[Told], count: fmpq = ONE) -> Told:
+    """Several answers with fresh noise each, so many times."""
+    need(each and count.q == 1 and 0 < count <= 10**12, "events are one or more, and a count from 1 to 10¹²")
+    n = int(count.p)
+    total = [n * sum(column, ZERO) for column in zip(*(one[:3] + one[4:] for one in each), strict=True)]
+    parts = (chain(*(one.sides[side] for one in each)) for side in (0, 1))
+    left, joined = (tuple(one._replace(times=n * one.times) for one in side) for side in parts)
+    need(len(left) <= 4 * NODES, f"losses are {4 * NODES} at most")
+    return Told(total[0], total[1], total[2], (left, joined), total[3])
+
+
+EVENTS: dict[str, tuple[str, Callable[..., Told]]] = {
+    "EpsilonDeltaDpEvent": ("epsilon delta", coin),
+    "DiscreteLaplaceDpEvent": ("noise_parameter sensitivity", discrete_laplace),
+    "LaplaceDpEvent": (
+        "noise_multiplier",
+        lambda z: of_loss(1 / z, (-arb(1 / z)).exp() - 1 + 1 / z, of_laplace(1 / z), scales=1 / z),
+    ),
+    "GaussianDpEvent": ("noise_multiplier", gaussian),
+    "PoissonSampledDpEvent": ("sampling_probability event", sampled),
+    "DiscreteGaussianDpEvent": ("variance squared_sensitivity", lambda v, s: EVENTS["ZCDpEvent"][1](s / (2 * v))),
+    "ZCDpEvent": ("rho", lambda rho: of_loss(INFINITE, rho, Part(None, rho=rho))),
+    "RandomizedResponseDpEvent": ("noise_parameter num_buckets", response),
+    "RowsDpEvent": ("p q", lambda p, q: of_loss(INFINITE, INFINITE, of_rows(p, q), of_rows(q, p))),
+    "ReversedDpEvent": ("event", lambda one: one._replace(sides=one.sides[::-1])),
+    "ComposedDpEvent": ("events", together),
+    "SelfComposedDpEvent": ("event count", lambda one, count: together([one], count)),
+    "BoundedDpEvent": (
+        "event epsilon",
+        lambda one, e: one if le(one.epsilon, e) or one.delta != 0 else one._replace(epsilon=e),
+    ),
+}
+
+
+def tells(event: Any) -> Told:
+    """What an event tells."""
+    if (name := event["name"]) not in EVENTS:
+        raise Settled("not proved", f"no price of `{str(name)[:60]}` is known")
+    fields, made = EVENTS[name][0].split(), EVENTS[name][1]
+    values = only(event, *fields, "name")
+    return made(*(field(one, str(v) if type(v) is int else v) for one, v in zip(fields, values, strict=False)))
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("rows", "a", "b"), table),
+    **dict.fromkeys(("p", "q", "prior"), law),
+    **dict.fromkeys(("pairs", "noise", "steps", "head", "accounts", "account", "currency"), lambda found: found),
+    **{"order": order, "event": tells, "events": lambda found: list(map(tells, found))},
+}
+
+
+def field(name: str, found: Any) -> Any:
+    """A field of a problem, or of an event, by its name: if it is none of these, a number from 0 on."""
+    if name in READ:
+        return READ[name](found)
+    exact = number(found)
+    need(exact >= 0, f"`{name}` is not negative")
+    return exact
+
+
+@cache
+def told(text: str) -> Told:
+    """What an event in a chain tells."""
+    return tells(read(text.encode())[0])
+
+
+def renyi(one: Told, alpha: Any) -> Number:
     """D_α of losses that add up."""
-    (listed, text), _ = only(problem, "parts", "order"), only(witness)
-    parts, alpha = added_up(listed), order(text)
-    need(alpha is not INFINITE and alpha > 1, "an order is above 1")
-    if any(one.never for one in parts):
-        return INFINITE, INFINITE
-    if ctx.prec > PRECISIONS[0] and any(one.mu for one in parts):  # More digits prove no more, and take hours.
-        return fmpq(0), INFINITE
-    value = sum((arb(one.times) * one.moments(acb(arb(alpha - 1)), None).real.log() for one in parts), arb(0))
-    return (value / arb(alpha - 1),) * 2
+    need(alpha is not INFINITE and alpha > 1, "an order is above 1, and finite")
+    return sum((loss.renyi(alpha) for loss in one.sides[0]), ZERO)
 
 
-class Settled(Exception):
-    """What a witness shows by itself: a verdict, and why."""
+def price(one: Told, alpha: Any) -> Ends:
+    """What an event tells at most, at an order; its ε at ∞."""
+    need(alpha is INFINITE or alpha >= 1, "an order is 1 or more")
+    if one.delta != 0:  # what happens with its δ may tell anything
+        raise Settled("not proved", "an event with a δ has no price without it")
+    return ZERO, one.epsilon if alpha is INFINITE else one.rho if alpha == 1 else one.renyi(alpha)
 
 
 # Ledgers: a row's hash is the SHA-256 of its text; money is whole ticks, 10⁻¹² of a unit; null is without a bound.
@@ -488,80 +601,37 @@ TICK, NAMES = 10**12, ("epsilon", "delta", "nats_person", "nats_table", "nats_le
 ROW = (*NAMES[:6], "curve", "kind", "event", "slot", "shown", "day", "seq", "previous", "format", "rest")
 FILTER = [fmpq(k, 4) for k in (5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384, 512, 1024)]
 ORDERS = sorted([*FILTER, *(fmpq(k, 4) for k in (4, 7, 9, 11, 14, 18, 22, 28, 36, 56)), fmpq(11, 10)])
-Tells = tuple[Number, Number, Number, Callable[[fmpq], Number]]
-
-
-def two_sided(rate: fmpq, steps: fmpq) -> Tells:
-    """Of geometric noise whose centre moves by whole steps: the series below, between and above both centres."""
-    need(steps.q == 1, "a sensitivity is whole")
-    r, e = arb(rate), arb(rate * steps)
-
-    def curve(a: fmpq) -> Number:
-        s, most, t = (-r).exp(), ((a - 1) * e).exp(), 2 * a - 1
-        between = most * (1 - s) * ((-r * t).exp() - (-e * t).exp()) / (1 - (-r * t).exp())
-        return ((most + between + (-a * e).exp()) / (1 + s)).log() / (a - 1)
-
-    return rate * steps, fmpq(0), r * (arb(steps) - (1 - (-e).exp()) / r.sinh()), curve
-
-
-def linear(rho: fmpq) -> Tells:
-    """A curve of αρ: Gaussian noise has it, discrete Gaussian noise at most."""
-    return INFINITE, fmpq(0), rho, lambda a: a * rho
-
-
-PRICES: dict[str, tuple[str, Callable[..., Tells]]] = {  # ε; δ; ρ, which is D₁ too; D_α
-    "EpsilonDeltaDpEvent": (
-        "epsilon delta",
-        lambda e, d: (e, d, NATS["pure_to_kl"][1](arb(e)), lambda a: NATS["pure_to_renyi"][1](arb(e), arb(a))),
-    ),
-    "DiscreteLaplaceDpEvent": ("noise_parameter sensitivity", two_sided),
-    "ZCDpEvent": ("rho", linear),
-    "GaussianDpEvent": ("noise_multiplier", lambda z: linear(1 / (2 * z * z))),
-    "DiscreteGaussianDpEvent": ("variance squared_sensitivity", lambda v, s: linear(s / (2 * v))),
-}
-
-
-def tells(event: Any) -> list[Number]:
-    """ε, δ, ρ, and Rényi's divergence at each order that an event has at most."""
-    if (name := event["name"]) == "ComposedDpEvent":
-        return [sum(column, fmpq(0)) for column in zip(*map(tells, only(event, "events", "name")[0]), strict=True)]
-    if name == "SelfComposedDpEvent":
-        inner, count, _ = only(event, "event", "count", "name")
-        need(type(count) is int and count > 0, "a count is from 1 on")
-        return [count * one for one in tells(inner)]
-    if name not in PRICES:
-        raise Settled("not proved", f"no price of `{str(name)[:60]}` is known")
-    values = [number(str(value)) for value in only(event, *PRICES[name][0].split(), "name")[:-1]]
-    need(min(values) >= 0, "numbers of an event are not negative")
-    *three, curve = PRICES[name][1](*values)
-    return [*three, three[2], *map(curve, ORDERS[1:])]
-
-
-def size(event: Any) -> int:
-    """How many measurements an event is of."""
-    if event["name"] == "ComposedDpEvent":
-        return sum(map(size, event["events"]))
-    return int(event["count"]) * size(event["event"]) if event["name"] == "SelfComposedDpEvent" else 1
-
-
-def of_event(problem: Any, witness: Any) -> Ends:
-    """What an event tells at most, at an order; its ε at ∞."""
-    (text, a), _ = only(problem, "event", "order"), only(witness)
-    need(a == "inf" or number(a) in ORDERS, "an order is one of a ledger's, or infinite")
-    found = tells(read(text.encode())[0])
-    if found[1] != 0:  # what happens with its δ may tell anything
-        raise Settled("not proved", "an event with a δ has no price without it")
-    return fmpq(0), found[0 if a == "inf" else 3 + ORDERS.index(number(a))]
 
 
 @cache
-def short(event: str, charged: tuple[Any, ...], bits: int) -> str:
-    """Which amount may be less than what an event tells, by its name; the curve of a charge need not pass its ε."""
-    names, due = ("epsilon", "delta", "rho", *["curve"] * 31), (*charged[:2], charged[5], *charged[7:])
-    for name, ticks, least in zip(names, due, tells(read(event.encode())[0]), strict=True):
-        if ticks < (charged[0] if name == "curve" else inf) and not le(least * TICK, fmpq(ticks)):
-            return name
-    return ""
+def short(text: str, charged: tuple[Any, ...], lines: str) -> str:
+    """Which amount may be less than what an event tells, by its name."""
+    one, nats = told(text), [INFINITE if n == inf else fmpq(n, TICK) for n in charged]
+    at, given, curve = nats[0], nats[1], [(a, one.renyi(a)) for a in ORDERS[1:]]
+    if not le(one.delta, given):
+        return "delta"
+    if not le(one.epsilon, at) and not nearly(one, curve, at, given - one.delta, json.loads(lines)):
+        return "epsilon"
+    # But for a δ it is a coin with odds of e^ε at most, or has this curve, but nowhere more than ε.
+    flip = coin(at).rho if isinstance(at, fmpq) else one.rho
+    beside = largest(arb(at).min(arb(n)) / a for a, n in zip(ORDERS, [*(n for _, n in curve), at], strict=True))
+    if not any(le(known, nats[5]) for known in (one.rho, flip, beside)):
+        return "rho"
+    good = all(le(least, ticks) or le(at, ticks) for (_, least), ticks in zip(curve, nats[8:], strict=True))
+    return "" if good else "curve"
+
+
+def nearly(one: Told, curve: Any, at: Number, left: Number, lines: Any) -> bool:
+    """Whether an ε holds but for a δ: by the divergence at an order, or along a line for each direction."""
+    by_order, at_line = DELTAS["renyi_to_delta_at"][1], (only(line, *LINE.split()) for line in lines or ())
+    if any(le(by_order(arb(a), arb(nats), arb(at)), left) for a, nats in curve):
+        return True
+    side, odds = one.sides[0], one.sides[0][0].odds
+    if odds is not None and all(part.odds == odds for part in side):
+        return le(coins(sum(part.times for part in side), odds, at), left)
+    each = zip(one.sides, at_line, strict=False) if all(part.moments for part in side) else ()
+    found = [le(delta_at(parts, at, *line), left) for parts, line in each]
+    return found == [True, True]
 
 
 @cache
@@ -576,8 +646,8 @@ def least(spent: Sequence[Any], delta: fmpq, orders: Sequence[fmpq], ever: bool)
     return min(spent[0], *(spent[7 + ORDERS.index(a)] + extra(a, delta / len(orders), ever) for a in orders))
 
 
-def passed(spent: Sequence[Any], caps: Any, whole: Any) -> str:
-    """Which of some caps sums pass, by its name; empty where all hold. `whole` are the caps on everything."""
+def held(spent: Sequence[Any], caps: Any, whole: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Each name with what is held against its cap, and the cap. `whole` are the caps on everything."""
     cap, epsilon = {name: caps.get(name, inf) for name in NAMES}, spent[0]
     alone = caps is whole or not {"epsilon", "delta", "rho"} & set(whole)
     if cap["delta"] == inf and (cap["rho"] < inf or (cap["epsilon"] < inf and alone)):
@@ -587,26 +657,19 @@ def passed(spent: Sequence[Any], caps: Any, whole: Any) -> str:
         orders = [number(caps["order"])] if "order" in caps else FILTER
         epsilon = least(spent, fmpq(more, TICK), orders, False) if more > 0 else epsilon
         cap["delta"] -= more
-    return next((name for name, one in zip(NAMES, (epsilon, *spent[1:]), strict=False) if one > cap[name]), "")
+    return zip(NAMES, (epsilon, *spent[1:]), cap.values(), strict=False)
 
 
 def known(caps: Any) -> None:
     """Refuse caps that this program would not hold."""
-    one = {*NAMES, "order", "delta_of_answers"}
-    several = [
-        *caps.get("analysts", {}).values(),
-        *(caps[name] for name in ("each_analyst", "each_period") if name in caps),
-    ]
+    one, groups = {*NAMES, "order", "delta_of_answers"}, caps.get("groups", {}).values()
     more = {"analysts", "each_analyst", "groups", "each_period", "period", "each_person", "period_by"}
-    need(len(caps.get("groups", {})) <= 100, "100 groups at most")
-    need(set(caps) <= one | more and ("period" in caps) == ("each_period" in caps), "caps are of another kind")
-    for held, also in (
-        (caps, more),
-        *((c, set()) for c in several),
-        *((c, {"members"}) for c in caps.get("groups", {}).values()),
-    ):
-        need(set(held) <= one | also, "caps are of another kind")
-        need(0 <= held.get("delta_of_answers", 0) <= held.get("delta", 0), "answers use more than all of δ")
+    each = [*caps.get("analysts", {}).values(), *(caps[n] for n in ("each_analyst", "each_period") if n in caps)]
+    good = len(groups) <= 100 and ("period" in caps) == ("each_period" in caps)
+    for also, listed in ((more, [caps]), ({"members"}, groups), (set(), each)):
+        good = good and all(set(held) <= one | also for held in listed)
+        good = good and all(0 <= held.get("delta_of_answers", 0) <= held.get("delta", 0) for held in listed)
+    need(good, "caps are of another kind, or answers use more than all of δ")
 
 
 def accounts(who: str, day: str, caps: Any) -> dict[str, Any]:
@@ -617,16 +680,21 @@ def accounts(who: str, day: str, caps: Any) -> dict[str, Any]:
     return named | ({f"period {labels[caps['period']]}": caps["each_period"]} if "period" in caps else {})
 
 
-def ledger(prices: bool, problem: Any, witness: Any) -> Ends:
-    """The ε of all rows of a chain, but for δ. Rows that do not follow are no certificate; a passed cap refutes."""
-    head, at, own, which = only(problem, "head", "delta", "delta_of_answers", "accounts")
-    (texts,), delta, previous, nothing = only(witness, "rows"), number(at), "0" * 64, (0,) * 38
-    caps, sums = dict[str, Any](), dict[str, tuple[Any, ...]](everything=nothing)
-    need(0 < delta < 1 and which in ("all", "everything"), "δ is from 0 to 1, accounts are `all` or `everything`")
+NOTHING: tuple[Any, ...] = (0,) * 38
+
+
+def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a chain's rows come to, and the caps, of each account; a passed cap refutes.
+
+    Rows that do not follow one another are no certificate.
+    """
+    sums, limits, previous, parts = {"everything": NOTHING}, dict[str, Any](everything={}), "0" * 64, 0
+    room, laws = 0, list[Any]()
+    need(which in ("all", "everything"), "accounts are `all` or `everything`")
+    need(isinstance(lines, dict) and len(lines) <= 64, "lines are for 64 rows at most")
     need(sha256(texts[-1].encode()).hexdigest() == head, "`head` is not the last row's hash")
-    parts = room = 0
     for place, text in enumerate(texts, 1):
-        row = read(text.encode())[0]
+        row, caps = read(text.encode())[0], limits["everything"]
         *amounts, curve, kind, event, slot, shown, day = only(row, *ROW)[:12]
         need(DAY.fullmatch(day), f"row {place} has no day")
         parts += event.count("{")
@@ -639,59 +707,112 @@ def ledger(prices: bool, problem: Any, witness: Any) -> Ends:
         need(len(charged) == 38 and min(charged) >= 0, "a row has seven amounts and a curve, none below 0")
         charges = kind in ("open", "amend", "reserve", "plan", "lost")
         need(charges or not (any(charged) or event or slot), f"row {place} charges, and is no charge")
-        room += size(read(event.encode())[0]) if kind == "plan" else -1 if slot else 0
-        need(room >= 0 and (not slot or kind == "reserve"), f"row {place} is from a slot that no plan had")
         if kind in ("open", "amend"):
             if prices and kind == "amend":
                 raise Settled("not proved", f"row {place} carries over what no event shows")
             carried = (*charged[:6], sums["everything"][6], *charged[7:])
             need(all(map(ge, carried, sums["everything"])), f"row {place} carries over less than was spent")
-            caps, sums = read(shown.encode())[0]["caps"], {"everything": carried}
-            known(caps)
-            plain = place == 1 and not {"each_person", "period_by"} & set(caps)
+            sums["everything"], limits["everything"] = carried, read(shown.encode())[0]["caps"]
+            known(limits["everything"])
+            plain = place == 1 and not {"each_person", "period_by"} & set(limits["everything"])
             need(plain or which == "everything", "such accounts, and those after an amendment, are not shown")
-        elif any(charged):
-            if prices and (slot or not event):
-                raise Settled("not proved", f"row {place} has no event of its own")
-            if prices and (name := short(event, charged, ctx.prec)):
-                if ctx.prec < PRECISIONS[-1]:
-                    return fmpq(0), INFINITE
-                raise Settled("not proved", f"row {place}: `{name}` may be less than its event's")
-            held_apart = {"analysts", "each_analyst", "groups", "period"} & set(caps)
-            need(which == "everything" or kind != "lost" or not held_apart, "whose what was lost was is not shown")
-            one = which == "all" and kind == "reserve"
-            for name, held in {"everything": caps, **(accounts(shown, day, caps) if one else {})}.items():
-                free = slot and name == "everything"  # paid for by its plan
-                added = (*[0] * 6, asked, *[0] * 31) if free else charged
-                sums[name] = tuple(map(add, sums.get(name, nothing), added))
-                if held is not None and (cap := passed(sums[name], held, caps)):
-                    raise Settled("refuted", f"row {place} passes the cap `{cap}` of {name}")
-    if sums["everything"][1] > int((number(own) * TICK).floor()):
+            continue
+        if not any(charged):
+            continue
+        if prices and not event:
+            raise Settled("not proved", f"row {place} has no event of its own")
+        if prices and (name := short(event, charged, json.dumps(lines.get(str(place))))):
+            raise Settled("not proved", f"row {place}: `{name}` may be less than its event's")
+        if kind == "plan":
+            whole = read(event.encode())[0]
+            for law_of_each, count, _ in (only(one, "event", "count", "name") for one in whole.get("events", [whole])):
+                need(type(count) is int and count > 0, "a plan is of so many answers")
+                room, laws = room + count, laws if law_of_each in laws else [*laws, law_of_each]
+        if slot:
+            room -= 1
+            need(room >= 0 and kind == "reserve", f"row {place} is from a slot that no plan had")
+            if prices and not (len(laws) == 1 and admitted(laws[0], event)):
+                raise Settled("not proved", f"row {place} may be more than its slot has")
+        apart = {"analysts", "each_analyst", "groups", "period"} & set(caps)
+        need(which == "everything" or kind != "lost" or not apart, "whose what was lost was is not shown")
+        own = accounts(shown, day, caps) if which == "all" and kind == "reserve" else {}
+        for name, limit in {"everything": caps, **own}.items():
+            free = slot and name == "everything"  # paid for by its plan
+            added = (*[0] * 6, asked, *[0] * 31) if free else charged
+            sums[name], limits[name] = tuple(map(add, sums.get(name, NOTHING), added)), limit or {}
+            passed = (cap for cap, spent, most in held(sums[name], limits[name], caps) if spent > most)
+            if cap := next(passed, ""):
+                raise Settled("refuted", f"row {place} passes the cap `{cap}` of {name}")
+    return sums, limits
+
+
+def admitted(slot: Any, event: str) -> bool:
+    """Whether an answer is a function of what a slot has: of a coin of its ε, or of Laplace noise."""
+    own, most = told(event), tells(slot)
+    if slot["name"] == "LaplaceDpEvent":
+        return le(own.scales, most.scales)
+    return slot["name"] == "EpsilonDeltaDpEvent" and own.delta == most.delta == 0 and le(own.epsilon, most.epsilon)
+
+
+def spent(prices: bool, head: Any, delta: fmpq, own: fmpq, which: Any, texts: Any, lines: Any) -> Ends:
+    """The ε of all rows of a chain, but for δ and what answers have of their own."""
+    need(0 < delta < 1, "δ is from 0 to 1")
+    sums = walked(prices, head, which, texts, lines)[0]["everything"]
+    if sums[1] > own * TICK:
         raise Settled("refuted", "answers have more δ of their own")
-    found = least(sums["everything"], delta, FILTER, True)
-    return fmpq(0), INFINITE if found == inf else fmpq(found, TICK)
+    found = least(sums, delta, FILTER, True)
+    return ZERO, INFINITE if found == inf else fmpq(found, TICK)
 
 
-KINDS: dict[str, tuple[Callable[[Any, Any], Ends], str, str]] = {
-    "ratio": (ratio, "nats", "ln max_{x,x',y} P(y|x)/P(y|x')"),
-    "hockey-finite": (partial(paired, "gamma"), "probability", "max_{x,x'} Σ_y (P(y|x) − γ P(y|x'))₊"),
-    "renyi-finite": (partial(paired, "order"), "nats", "max_{x,x'} D_α(P(·|x) ‖ P(·|x'))"),
-    "shannon": (partial(capacity, ("rows",)), "nats", "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)"),
-    "sibson": (partial(capacity, ("rows", "order")), "nats", "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)"),
-    "additive-geometric": (partial(capacity, ("steps", "decay")), "nats", "sup_π I(X; X + Z), X whole"),
-    "additive": (additive, "nats", "sup_π I(X; X + Z), 0 ≤ X ≤ range"),
-    "renyi": (renyi, "nats", "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses"),
-    "delta-composed": (partial(composed, "at"), "probability", "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses"),
-    "epsilon-composed": (partial(composed, "delta"), "nats", "min ε ≥ 0: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses"),
-    "information": (under_prior, "nats", "I_α(prior), Sibson's"),
-    "conversion": (partial(conversion, NATS), "nats", "what follows from a guarantee"),
-    "conversion-delta": (partial(conversion, DELTAS), "probability", "the δ that follows from a guarantee"),
-    "price": (of_event, "nats", "D_α of an event between neighbours, at most"),
-    "filter": (partial(ledger, True), "nats", "ε of a chain's charges, each no less than its event; its caps hold"),
-    "filter-as-charged": (partial(ledger, False), "nats", "ε of a chain's charges as they stand; its caps hold"),
-    "refines": (refines, "probability", "min over post-processings R of max |AR − B|"),
+def balance(prices: bool, head: Any, account: Any, currency: Any, texts: Any, lines: Any) -> Ends:
+    """What all rows of a chain come to in one currency, as it is held against the cap of an account."""
+    need(currency in NAMES, f"a currency is one of {', '.join(NAMES)}")
+    if prices and currency.startswith("nats"):
+        raise Settled("not proved", "nats are added up as they were charged")
+    sums, caps = walked(prices, head, "everything" if account == "everything" else "all", texts, lines)
+    shown = {*sums, *(f"group {name}" for name in caps["everything"].get("groups", {}))}
+    need(account in shown or account.startswith("analyst "), "an account is one that rows show")
+    each = held(sums.get(account, NOTHING), caps.get(account, {}), caps["everything"])
+    found = {name: amount for name, amount, _ in each}[currency]
+    return ZERO, INFINITE if found == inf else fmpq(found, 1 if currency == "queries" else TICK)
+
+
+LEDGER, BALANCE = "head delta delta_of_answers accounts", "head account currency"
+# What finds both ends, the fields of problem and witness in its order, the unit (of a balance its currency), formula.
+KINDS: dict[str, tuple[Callable[..., Number | Ends], str, str, str, str]] = {
+    "ratio": (ratio, "rows pairs", "", "nats", "ln max_{x,x',y} P(y|x)/P(y|x')"),
+    "hockey-finite": (hockey_stick, "rows pairs gamma", "", "probability", "max_{x,x'} Σ_y (P(y|x) − γ P(y|x'))₊"),
+    "renyi-finite": (farthest, "rows pairs order", "", "nats", "max_{x,x'} D_α(P(·|x) ‖ P(·|x'))"),
+    "shannon": (
+        lambda rows, *two: capacity(rows, ONE, *two),
+        "rows",
+        GUESS,
+        "nats",
+        "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)",
+    ),
+    "sibson": (capacity, "rows order", GUESS, "nats", "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)"),
+    "information": (information, "rows prior order", "", "nats", "I_α(prior), Sibson's"),
+    "additive-geometric": (geometric, "steps decay", GUESS, "nats", "sup_π I(X; X + Z), X whole"),
+    "additive": (additive, "noise range", "", "nats", "sup_π I(X; X + Z), 0 ≤ X ≤ range"),
+    "renyi": (renyi, "event order", "", "nats", "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses"),
+    "delta-composed": (
+        lambda one, *line: delta_at(one.sides[0], *line),
+        "event at",
+        LINE,
+        "probability",
+        "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses",
+    ),
+    "epsilon-composed": (epsilon_at, "event delta", "lower upper", "nats", "min ε ≥ 0: δ(ε) ≤ δ, L a sum of losses"),
+    "conversion": (partial(conversion, NATS), "", "", "nats", "what follows from a guarantee"),
+    "conversion-delta": (partial(conversion, DELTAS), "", "", "probability", "the δ that follows from a guarantee"),
+    "price": (price, "event order", "", "nats", "D_α of an event between neighbours, at most"),
+    "refines": (refines, "a b", "post gain prior", "probability", "min over post-processings R of max |AR − B|"),
 }
-FORMULAS = {kind: formula for kind, (_, _, formula) in KINDS.items()}
+for priced, named, how in ((True, "", "each no less than its event"), (False, "-as-charged", "as they stand")):
+    caps = f"of a chain's charges, {how}; its caps hold"
+    KINDS[f"filter{named}"] = partial(spent, priced), LEDGER, "rows lines", "nats", f"ε {caps}"
+    KINDS[f"balance{named}"] = partial(balance, priced), BALANCE, "rows lines", "", f"sum in a currency {caps}"
+FORMULAS = {kind: known[-1] for kind, known in KINDS.items()}
 
 
 def check(found: Any) -> Verdict:
@@ -703,32 +824,35 @@ def check(found: Any) -> Verdict:
     need(isinstance(found["source"], str) and isinstance(formula, str), "formula and source are text")
     lower, upper, unit = only(found["claim"], "lower", "upper", "unit")
     low, high = end(lower), end(upper)
-    need(le(low, high) and le(fmpq(0), low), "a claim is 0 ≤ lower ≤ upper")
+    need(le(low, high) and le(ZERO, low), "a claim is 0 ≤ lower ≤ upper")
     said = " ≤ truth ≤ ".join(repr(float.fromhex(text)) if "x" in text else text for text in (lower, upper))
     if kind == "stated":
         return Verdict("stated", "not proved", said)
     need(isinstance(kind, str) and kind in KINDS, "`kind` is one that this program knows")
-    measure, due, written = KINDS[kind]
-    need(unit == due, f"the unit of {kind} is {due}")
-    need(formula == written, f"the formula of {kind} is {written}")
-    before = ctx.prec
+    need(formula == FORMULAS[kind], f"the formula of {kind} is {FORMULAS[kind]}")
+    before, (measure, fields, shown, due, _) = ctx.prec, KINDS[kind]
     try:
-        for bits in PRECISIONS:
-            ctx.prec = bits
-            least, most = measure(found["problem"], found["witness"])
-            if le(most, high) and (le(low, fmpq(0)) or le(low, least)):
-                return Verdict(kind, "proved", said + " " + unit)
+        need(unit == (due or found["problem"]["currency"]), f"the unit of {kind} is {due or 'its currency'}")
+        # More digits help only where a number of a finite channel is nearly a claim's end.
+        for ctx.prec in PRECISIONS if "event" not in fields and "head" not in fields else PRECISIONS[:1]:
+            given = (
+                map(field, fields.split(), only(found["problem"], *fields.split())) if fields else [found["problem"]]
+            )
+            ends = measure(*given, *only(found["witness"], *shown.split()))
+            least, most = ends if isinstance(ends, tuple) else (ends, ends)
+            if le(most, high) and (le(low, ZERO) or le(low, least)):
+                return Verdict(kind, "proved", f"{said} {unit}")
             if least - high > 0 or low - most > 0:
-                return Verdict(kind, "refuted", said + " " + unit)
+                return Verdict(kind, "refuted", f"{said} {unit}")
     except Settled as settled:
         return Verdict(kind, settled.args[0], f"{said} {unit}: {ascii(settled.args[1])[1:-1][:200]}")
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise (
-            error if isinstance(error, Malformed) else Malformed("a value is of another kind than it should be")
-        ) from None
+        if isinstance(error, Malformed):
+            raise
+        raise Malformed("a value is of another kind than it should be") from None
     finally:
         ctx.prec = before
-    return Verdict(kind, "not proved", said + " " + unit)
+    return Verdict(kind, "not proved", f"{said} {unit}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

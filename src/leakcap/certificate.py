@@ -29,13 +29,15 @@ FORMULAS: Mapping[str, str] = {
     "additive": "sup_π I(X; X + Z), 0 ≤ X ≤ range",
     "renyi": "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses",
     "delta-composed": "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses",
-    "epsilon-composed": "min ε ≥ 0: E[(1 − e^{ε−L})₊] ≤ δ, L a sum of losses",
+    "epsilon-composed": "min ε ≥ 0: δ(ε) ≤ δ, L a sum of losses",
     "information": "I_α(prior), Sibson's",
     "conversion": "what follows from a guarantee",
     "conversion-delta": "the δ that follows from a guarantee",
     "price": "D_α of an event between neighbours, at most",
     "filter": "ε of a chain's charges, each no less than its event; its caps hold",
-    "filter-as-charged": "ε of a chain's charges as they stand; its caps hold",
+    "filter-as-charged": "ε of a chain's charges, as they stand; its caps hold",
+    "balance": "sum in a currency of a chain's charges, each no less than its event; its caps hold",
+    "balance-as-charged": "sum in a currency of a chain's charges, as they stand; its caps hold",
     "refines": "min over post-processings R of max |AR − B|",
 }
 """What each kind of certificate claims; the checker knows the same sentences."""
@@ -57,7 +59,9 @@ class Proof:
 
     @property
     def unit(self) -> str:
-        """`nats` or `probability`."""
+        """`nats` or `probability`; of a ledger's balance the name of its currency."""
+        if "currency" in self.given:
+            return str(self.given["currency"])
         return "probability" if self.kind in _PROBABILITIES else "nats"
 
     @property

@@ -128,8 +128,10 @@ def test_truth_by_closed_forms_and_by_one_integral() -> None:
     mp.dps = 30
     found = made("Gaussian, δ")
     assert abs(truth(found)[0] - gaussian_delta(mp.sqrt(3) / 2, mpf(1))) < mpf("1e-14")
-    parts = [{"mu": "1/2", "rate": "1/2", "side": "removed", "count": 2}]
-    twice = {"kind": "delta-composed", "problem": {"parts": parts, "at": "1/4"}}
+    noise = {"name": "GaussianDpEvent", "noise_multiplier": "2"}
+    step = {"name": "PoissonSampledDpEvent", "sampling_probability": "1/2", "event": noise}
+    event = {"name": "SelfComposedDpEvent", "event": step, "count": 2}
+    twice = {"kind": "delta-composed", "problem": {"event": event, "at": "1/4"}}
     # E over one step's loss of the other's δ, in closed form.
     assert abs(truth(twice)[0] - one_step_delta(mpf("0.5"), mpf("0.5"), mpf("0.25"))) < mpf("1e-9")
 
@@ -154,14 +156,17 @@ def test_what_is_too_dear_to_check_is_only_stated() -> None:
 
 def test_hostile_problems_are_refused() -> None:
     found = made("sampled, δ")
+    events = ("problem", "event", "events")
+    first = (*events, 0)
     for path, value in (
-        (("problem", "parts", 0, "count"), 10**9),
-        (("problem", "parts", 0, "count"), True),
-        (("problem", "parts", 0, "mu"), "100000"),
-        (("problem", "parts", 0, "rate"), "2"),
-        (("problem", "parts", 0, "side"), "both"),
-        (("problem", "parts"), []),
-        (("problem", "parts"), [found["problem"]["parts"][0]] * 65),
+        ((*first, "count"), 10**13),
+        ((*first, "count"), True),
+        ((*first, "event", "event", "noise_multiplier"), "1/100000"),
+        ((*first, "event", "event", "noise_multiplier"), "0"),
+        ((*first, "event", "sampling_probability"), "2"),
+        ((*first, "event", "event"), found["problem"]["event"]["events"][0]["event"]),
+        (events, []),
+        (events, [found["problem"]["event"]["events"][0]] * 65),
         (("witness", "nodes"), 10**6),
         (("witness", "nodes"), 0),
         (("witness", "step"), "0"),

@@ -101,7 +101,7 @@ def test_an_event_with_a_delta_has_no_price_without_it(delta: float, order: floa
     within = f'{{"events":[{event},{event}],"name":"ComposedDpEvent"}}'
     good = json_of(Spend(epsilon=0.5).certificate(order))
     for text in (event, within):
-        assert verdict(changed(good, ("problem", "event"), text)) == "not proved"
+        assert verdict(changed(good, ("problem", "event"), json.loads(text))) == "not proved"
 
 
 def test_an_event_put_into_a_free_row_of_a_ledger_is_found(tmp_path: Path) -> None:

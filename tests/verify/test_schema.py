@@ -11,15 +11,19 @@ from jsonschema import Draft202012Validator
 
 import leakcap as lc
 import leakcap_verify as verify
+from certified_chains import RESPONSE, SAMPLED, ledger, of
 from leakcap.accounting import PrivacyLoss
 from leakcap.capacities import geometric_capacity
 from leakcap.certificate import bundle
+from leakcap.ledger import Caps
 from leakcap.mechanism import Gaussian
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(verify.__file__).parent / "certificate.schema.json").read_text(encoding="utf-8")
 )
 VALIDATOR = Draft202012Validator(SCHEMA)
+STEPS = f'{{"count":1000,"event":{SAMPLED},"name":"SelfComposedDpEvent"}}'
+LEDGER = ledger(Caps(9.0, 1e-5, delta_of_answers=4e-6), [of(STEPS, 1.0, delta=1e-6), of(SAMPLED)])
 TWO = lc.Channel([[0.7, 0.2, 0.1], [0.15, 0.25, 0.6]])
 WRITTEN = {
     "diameter": lc.capacity(TWO, lc.Renyi(2.0), lc.Neighbours(((0, 1),))).certificate(),
@@ -34,6 +38,10 @@ WRITTEN = {
     "a composition": PrivacyLoss.of_mechanism(Gaussian(1.0)).epsilon(1e-6).certificate(),
     "its divergence": PrivacyLoss.of_rows([0.75, 0.25], [0.25, 0.75]).renyi(2.0).certificate(),
     "noise": geometric_capacity(2, 0.5).certificate(),
+    "a sampled step": PrivacyLoss.of_mechanism(Gaussian(2.0)).sampled(0.5).renyi(2.0).certificate(),
+    "a ledger": LEDGER.odometer(1e-6).certificate(),
+    "a balance": LEDGER.balances()[0].certificate(),
+    "a price": of(RESPONSE).spend.certificate(3.0),
     "stated": lc.capacity(TWO, lc.Renyi(2.0)).bits.certificate(),
 }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,7 @@ from leakcap.accounting.part import LossComponent, Reversed
 from leakcap.accounting.sampled import SampledGaussianLoss
 from leakcap.certificate import Proof
 
-__all__ = ["proof_of_delta", "proof_of_epsilon", "proof_of_renyi"]
+__all__ = ["line_at", "proof_of_delta", "proof_of_epsilon", "proof_of_renyi"]
 
 Parts = Sequence[tuple[LossComponent, int]]
 Witness = dict[str, Any]
@@ -49,7 +50,7 @@ def proof_of_delta(parts: Parts, epsilon: float) -> Proof | None:
     """
     if not _known(parts):
         return None
-    given = {"parts": _Losses(parts), "at": epsilon}
+    given = {"event": _Event(parts), "at": epsilon}
     return Proof("delta-composed", given, partial(_at_epsilon, parts, epsilon))
 
 
@@ -61,7 +62,7 @@ def proof_of_epsilon(parts: Parts, delta: float) -> Proof | None:
     """
     if not _known(parts):
         return None
-    given = {"parts": _Losses(parts), "delta": delta}
+    given = {"event": _Event(parts), "delta": delta}
     return Proof("epsilon-composed", given, partial(_at_delta, parts, delta))
 
 
@@ -73,18 +74,22 @@ def proof_of_renyi(parts: Parts, alpha: float) -> Proof | None:
     """
     if not _known(parts) or not 1.0 < alpha < math.inf:
         return None
-    return Proof("renyi", {"parts": _Losses(parts), "order": alpha})
+    return Proof("renyi", {"event": _Event(parts), "order": alpha})
 
 
 @dataclass(frozen=True)
-class _Losses:
-    """Parts that are written down when a certificate is asked for: that of a table of losses is long."""
+class _Event:
+    """Parts that are written down, as an event, when a certificate is asked for: that of a table is long."""
 
     parts: Parts
 
-    def tolist(self) -> list[dict[str, Any]]:
-        """The parts as a certificate writes them."""
-        return [{**_written(part), "count": count} for part, count in self.parts]
+    def tolist(self) -> dict[str, Any]:
+        """The event: the checker's parts are in the order of these."""
+        each = [
+            {"name": "SelfComposedDpEvent", "event": _written(part), "count": count}
+            for part, count in self.parts
+        ]
+        return {"name": "ComposedDpEvent", "events": each}
 
 
 def _known(parts: Parts) -> bool:
@@ -98,21 +103,36 @@ def _inner(part: LossComponent) -> LossComponent:
 
 
 def _written(part: LossComponent) -> dict[str, Any]:
-    inner, side = _inner(part), "added" if isinstance(part, Reversed) else "removed"
-    if isinstance(inner, GaussianLoss):
-        return {"mu": inner.mu if inner.exact is None else inner.exact, "rate": 1.0, "side": side}
-    if isinstance(inner, SampledGaussianLoss):
-        return {"mu": inner.mu, "rate": inner.rate, "side": side}
-    if isinstance(inner, LaplaceLoss):
-        return {"epsilon": inner.epsilon if inner.exact is None else inner.exact}
-    assert isinstance(inner, FiniteLoss)
+    if isinstance(part, Reversed):
+        return {"name": "ReversedDpEvent", "event": _written(part.part)}
+    if isinstance(part, GaussianLoss):
+        return _noise("Gaussian", part.mu if part.exact is None else part.exact)
+    if isinstance(part, SampledGaussianLoss):
+        event = _noise("Gaussian", part.mu)
+        return {"name": "PoissonSampledDpEvent", "sampling_probability": part.rate, "event": event}
+    if isinstance(part, LaplaceLoss):
+        return _noise("Laplace", part.epsilon if part.exact is None else part.exact)
+    assert isinstance(part, FiniteLoss)
     # The rows as doubles: what is claimed holds for all rows that near to them.
-    p, q = [*inner.p, inner.at_infinity, 0.0], [*inner.q, 0.0, inner.at_minus_infinity]
-    return {"p": q, "q": p} if side == "added" else {"p": p, "q": q}
+    p, q = [*part.p, part.at_infinity, 0.0], [*part.q, 0.0, part.at_minus_infinity]
+    return {"name": "RowsDpEvent", "p": p, "q": q}
+
+
+def _noise(name: str, distance: float | Fraction) -> dict[str, Any]:
+    return {"name": f"{name}DpEvent", "noise_multiplier": 1 / Fraction(distance)}
+
+
+def line_at(parts: Parts, epsilon: float) -> Witness | None:
+    """The line along which a checker sums δ at an ε; None where too many nodes would be needed.
+
+    >>> sorted(line_at([(GaussianLoss(1.0), 1)], 1.0))
+    ['abscissa', 'lifts', 'nodes', 'right', 'step']
+    """
+    return _line(parts, epsilon, saddle_for_epsilon(parts, epsilon))
 
 
 def _at_epsilon(parts: Parts, epsilon: float, lower: float, upper: float) -> Witness | None:
-    return _line(parts, epsilon, saddle_for_epsilon(parts, epsilon))
+    return line_at(parts, epsilon)
 
 
 def _at_delta(parts: Parts, delta: float, lower: float, upper: float) -> Witness | None:

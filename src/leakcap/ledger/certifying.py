@@ -1,87 +1,137 @@
-"""The certificate of a whole ledger: its chain as far as it is shown, and the ε that all charges come to.
+"""Certificates of a ledger: its chain as far as it is shown, and what all charges come to.
 
-`leakcap_verify` computes the hashes, the sums, the ε and every cap again, and with the kind `filter` each
-charge from its event. The kind `filter-as-charged` takes the charges as they stand, where some cannot be
-computed there.
+`leakcap_verify` computes the hashes, the sums, the ε and every cap again, and with the kinds `filter` and
+`balance` each charge from its event. The kinds `…-as-charged` take the charges as they stand, where some
+cannot be computed there.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, select
 
 from leakcap.certificate import Proof, certificate_of
 from leakcap.errors import LedgerError
+from leakcap.ledger.caps import Period
 from leakcap.ledger.chain import certified_text
-from leakcap.ledger.measured import priced_by_checker
-from leakcap.ledger.odometer import odometer
-from leakcap.ledger.rules import CapsInTicks
+from leakcap.ledger.lines import lines_of
+from leakcap.ledger.rules import GROUP, CapsInTicks, period_label
 from leakcap.ledger.schema import EVENT
-from leakcap.ledger.ticks import AMOUNTS
-from leakcap.ledger.verification import proven_sums
+from leakcap.ledger.shown import pseudonym
+from leakcap.ledger.state import State
+from leakcap.ledger.ticks import TICKS_PER_UNIT
+from leakcap.ledger.verification import verify_chain
+from leakcap.numeric import float_up
 
-__all__ = ["checkable", "ledger_certificate"]
+__all__ = ["CertifiedChain"]
 
 _MOST_ROWS = 40_000
 _SOURCE = "Feldman & Zrnic 2021; Whitehouse, Ramdas, Rogers & Wu 2023"
+_CALENDAR: tuple[Period, ...] = ("day", "week", "month", "year")
 
 
-def ledger_certificate(connection: Connection, label: str, delta: float) -> dict[str, Any]:
-    """What `LedgerReader.certificate` says; the whole chain is verified first."""
-    state, sums = proven_sums(connection, label)
-    if state.rows > _MOST_ROWS:
-        raise LedgerError(
-            f"Ledger `{label}` has {state.rows:,} rows, and a certificate holds {_MOST_ROWS:,} at most. Give "
-            "its head and its export instead."
-        )
-    found, own = odometer(state.spent, delta), state.spent.delta
-    if own is None:
-        raise LedgerError(
-            f"Ledger `{label}` has a spend whose δ has no bound, so that no certificate says anything."
-        )
-    texts, priced, lost = [], True, False
-    for row in map(dict, connection.execute(select(EVENT).order_by(EVENT.c.seq)).mappings()):
-        texts.append(certified_text(row))
-        priced, lost = priced and checkable(row), lost or row["kind"] == "lost"
-    given = {
-        "head": state.head,
-        "delta": Fraction(repr(float(delta))),
-        "delta_of_answers": Fraction(own, 10**12),
-        "accounts": "everything" if lost or len(sums.regimes) > 1 or _unshown(state.rules) else "all",
-    }
-    proof = Proof("filter" if priced else "filter-as-charged", given, {"rows": texts})
-    return certificate_of(proof, (0.0, found.epsilon), unit="nats", method="", source=_SOURCE)
+class _Readable(Protocol):
+    """A ledger's database."""
+
+    label: str
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection that only reads."""
 
 
-def checkable(row: Mapping[str, Any]) -> bool:
-    """Whether the checker can compute a row's charge from its event; what charges nothing is none.
+@dataclass(frozen=True, eq=False)
+class CertifiedChain:
+    """A ledger's chain up to where it stood at a reading: what certificates of that reading show.
 
-    >>> free = dict.fromkeys(AMOUNTS, 0) | {"kind": "release", "curve": "", "slot": "", "event": ""}
-    >>> checkable(free), checkable(free | {"kind": "plan", "epsilon": 5})
-    (True, False)
+    It is read when a certificate is asked for, and verified as a whole then. Each certificate raises
+    `LedgerError` for a chain that does not hold, lacks what was read, or is too long.
     """
-    charges = row["kind"] == "reserve" or any(row[name] != 0 for name in AMOUNTS)
-    if row["kind"] in ("open", "amend") or not charges:
-        # Under another relation a charge may be doubled: no event shows that.
-        return bool(row["kind"] != "amend")
-    if row["slot"] or not row["event"] or row["kind"] != "reserve":
-        return False
-    event = json.loads(row["event"])
-    # Noise that has no ε without a δ is charged one where it has a δ: that is computed another way.
-    return priced_by_checker(event) and (row["epsilon"] is None or _pure(event))
+
+    database: _Readable
+    state: State
+
+    def of_all(self, epsilon: float, delta: float) -> dict[str, Any]:
+        """That all charges come to at most this ε, but with probability `delta`, and passed no cap."""
+        own = self.state.spent.delta
+        if own is None:
+            raise LedgerError(
+                f"Ledger `{self.database.label}` has a spend whose δ has no bound, so that no certificate "
+                "says anything."
+            )
+        shown = self._shown()
+        given = {
+            "head": self.state.head,
+            "delta": Fraction(repr(float(delta))),
+            "delta_of_answers": Fraction(own, TICKS_PER_UNIT),
+            "accounts": "all" if shown.all_accounts else "everything",
+        }
+        return shown.certificate("filter", given, epsilon, "nats")
+
+    def of_balance(self, scope: str, name: str, currency: str, spent: float) -> dict[str, Any]:
+        """That charges on an account come to at most this in a currency, as it is held against its cap.
+
+        It is `stated` for an account that rows of a chain do not show.
+        """
+        shown, known = self._shown(), f"{scope} {name}"
+        if scope == "everything":
+            known = scope
+        elif scope in ("analyst", GROUP):
+            known = f"{scope} {pseudonym(self.state.seed, scope, name)}"
+        elif scope in _CALENDAR:
+            known = f"period {name}"
+        claim = float_up(Fraction(repr(spent))) if spent < float("inf") else spent
+        on_rows = scope in ("analyst", GROUP) or (scope in _CALENDAR and name in shown.periods(scope))
+        if known != "everything" and not (on_rows and shown.all_accounts):
+            return certificate_of(None, (0.0, claim), unit=currency, method="as charged", source=_SOURCE)
+        given = {"head": self.state.head, "account": known, "currency": currency}
+        return shown.certificate("balance", given, claim, currency)
+
+    def _shown(self) -> _Shown:
+        state, label = self.state, self.database.label
+        if state.rows > _MOST_ROWS:
+            raise LedgerError(
+                f"Ledger `{label}` has {state.rows:,} rows, and a certificate holds {_MOST_ROWS:,} at most. "
+                "Give its head and its export instead."
+            )
+        with self.database.reading() as connection:
+            verify_chain(connection, label, state.head)
+            query = select(EVENT).where(EVENT.c.seq <= state.rows).order_by(EVENT.c.seq)
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+        kinds = {row["kind"] for row in rows}
+        return _Shown(
+            tuple(map(certified_text, rows)),
+            frozenset(row["time"] for row in rows if row["kind"] == "reserve"),
+            lines_of(rows),
+            not ({"lost", "amend"} & kinds or _unshown(state.rules)),
+        )
 
 
-def _pure(event: Any) -> bool:
-    """Whether an event has an ε."""
-    if event["name"] == "ComposedDpEvent":
-        return all(map(_pure, event["events"]))
-    if event["name"] == "SelfComposedDpEvent":
-        return _pure(event["event"])
-    return event["name"] in ("EpsilonDeltaDpEvent", "DiscreteLaplaceDpEvent")
+@dataclass(frozen=True)
+class _Shown:
+    """The rows of a chain as text, when charges were made, the lines of these (None where some are not
+    computed from their events), and whether rows show all accounts."""
+
+    rows: tuple[str, ...]
+    times: frozenset[str]
+    lines: Mapping[str, Any] | None
+    all_accounts: bool
+
+    def periods(self, period: Period) -> set[str]:
+        """The periods in which there was a charge."""
+        return {period_label(period, datetime.fromisoformat(time)) for time in self.times}
+
+    def certificate(self, kind: str, given: Mapping[str, Any], claim: float, unit: str) -> dict[str, Any]:
+        """What is claimed of them."""
+        priced = self.lines is not None and not unit.startswith("nats_")
+        witness = {"rows": list(self.rows), "lines": self.lines or {}}
+        proof = Proof(kind if priced else f"{kind}-as-charged", given, witness)
+        return certificate_of(proof, (0.0, claim), unit=unit, method="", source=_SOURCE)
 
 
 def _unshown(rules: CapsInTicks) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from leakcap.cards import Shown, bar, card
+from leakcap.ledger.claims import Certified, stated
 from leakcap.ledger.rules import held_against, in_units
 from leakcap.ledger.ticks import Ticks, units_left, units_spent
 
@@ -35,6 +38,20 @@ class Balance:
     cap: float | None
     spent: float
     left: float | None
+    proved: Certified | None = field(default=None, compare=False, repr=False)
+    """What makes its certificate, where a ledger was read."""
+
+    def certificate(self) -> dict[str, Any]:
+        """That no more was spent, as it is held against the cap: JSON for `leakcap-verify`.
+
+        The chain up to where it was read is verified when it is asked for. Raises `LedgerError` for one that
+        does not hold, is gone, or is too long. It is `stated` where no ledger was read, as of a plan, or
+        where rows of a chain do not show whose account a charge was on. Nats are added up as charged.
+
+        >>> Balance("rho", "", 0.5, 0.25, 0.25).certificate()["kind"]
+        'stated'
+        """
+        return stated(self.spent, self.name) if self.proved is None else self.proved()
 
 
 class Balances(Shown[Balance]):
@@ -57,24 +74,41 @@ def balance_rows(found: Iterable[Balance]) -> list[tuple[str, ...]]:
     return rows
 
 
-def balances(spent: Ticks, caps: Ticks, alpha: float | None = None) -> list[Balance]:
-    """Every currency's account; level, ρ and number of queries only where they are capped.
+def balances(
+    spent: Ticks,
+    caps: Ticks,
+    alpha: float | None = None,
+    proved: Callable[[str, float], dict[str, Any]] | None = None,
+) -> list[Balance]:
+    """Every currency's account; level, ρ and number of queries only where they are capped. `proved` makes the
+    certificate of so much spent in a currency.
 
     >>> balances(Ticks(100_000_000_000, 0, 0, None), Ticks(900_000_000_000, *[None] * 6))[0]
     Balance(name='epsilon', unit='nats of log-odds', cap=0.9, spent=0.1, left=0.8)
     """
+    amounts = zip(UNITS.items(), held_against(spent, caps).numbers, caps.numbers, strict=True)
     return Balances(
-        Balance(
-            name=name,
-            unit=_unit(name, unit, caps, alpha),
-            cap=None if cap is None else in_units(name, cap, units_left),
-            spent=math.inf if sum_ is None else in_units(name, sum_, units_spent),
-            left=None if cap is None or sum_ is None else in_units(name, max(0, cap - sum_), units_left),
-        )
-        for (name, unit), sum_, cap in zip(
-            UNITS.items(), held_against(spent, caps).numbers, caps.numbers, strict=True
-        )
+        _balance(name, _unit(name, unit, caps, alpha), sum_, cap, proved)
+        for (name, unit), sum_, cap in amounts
         if cap is not None or name in _ALWAYS
+    )
+
+
+def _balance(
+    name: str,
+    unit: str,
+    sum_: int | None,
+    cap: int | None,
+    proved: Callable[[str, float], dict[str, Any]] | None,
+) -> Balance:
+    spent = math.inf if sum_ is None else in_units(name, sum_, units_spent)
+    return Balance(
+        name=name,
+        unit=unit,
+        cap=None if cap is None else in_units(name, cap, units_left),
+        spent=spent,
+        left=None if cap is None or sum_ is None else in_units(name, max(0, cap - sum_), units_left),
+        proved=None if proved is None else partial(proved, name, spent),
     )
 
 

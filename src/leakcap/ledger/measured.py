@@ -35,10 +35,18 @@ __all__ = [
     "steps_of",
 ]
 
-_PRICED = frozenset(
-    f"{name}DpEvent" for name in ("EpsilonDelta", "DiscreteLaplace", "ZC", "Gaussian", "DiscreteGaussian")
+_KNOWN = (
+    "EpsilonDelta",
+    "DiscreteLaplace",
+    "Laplace",
+    "ZC",
+    "Gaussian",
+    "DiscreteGaussian",
+    "RandomizedResponse",
 )
-"""The events whose curve `leakcap_verify` computes, alone and composed."""
+_PRICED = frozenset(f"{name}DpEvent" for name in _KNOWN)
+"""The events whose curve `leakcap_verify` computes, alone and composed; Gaussian noise also on a sample."""
+_MOST_TIMES = 10**12
 
 _FRACTION = re.compile(r"[0-9]{1,400}(/[0-9]{1,400})?", re.ASCII)
 
@@ -51,18 +59,26 @@ _ANOTHER_PROCESSOR = 1e-9
 """The most by which an exactly composed ε may differ between two processors."""
 
 
-def priced_by_checker(event: Event) -> bool:
-    """Whether `leakcap_verify` computes what an event tells: it knows these kinds, and reads exact fractions.
+def priced_by_checker(event: Event, order: float = math.inf) -> bool:
+    """Whether `leakcap_verify` computes what an event tells, at an order: it knows these kinds, and reads
+    exact fractions. Of some it has no Kullback–Leibler divergence, of order 1.
 
     >>> priced_by_checker({"name": "ZCDpEvent", "rho": "2/25"}), priced_by_checker({"name": "NoOpDpEvent"})
     (True, False)
     """
     if event["name"] == "ComposedDpEvent":
-        return all(map(priced_by_checker, event["events"]))
+        return all(priced_by_checker(one, order) for one in event["events"])
     if event["name"] == "SelfComposedDpEvent":
-        return priced_by_checker(event["event"])
-    numbers = [str(one) for name, one in event.items() if name != "name"]
-    return event["name"] in _PRICED and all(map(_FRACTION.fullmatch, numbers))
+        return event["count"] <= _MOST_TIMES and priced_by_checker(event["event"], order)
+    own = {name: one for name, one in event.items() if name not in ("name", "event")}
+    if not all(_FRACTION.fullmatch(str(one)) for one in own.values()):
+        return False
+    if event["name"] == "BoundedDpEvent":
+        return order != 1 and priced_by_checker(event["event"], order)
+    if event["name"] == "PoissonSampledDpEvent":
+        inner = event["event"]["name"]
+        return order != 1 and inner == "GaussianDpEvent" and priced_by_checker(event["event"])
+    return event["name"] in _PRICED and (order != 1 or event["name"] != "RandomizedResponseDpEvent")
 
 
 @lru_cache(maxsize=4096)

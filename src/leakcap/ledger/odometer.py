@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Real
+from typing import Any
 
 from leakcap.errors import require
+from leakcap.ledger.claims import Certified, stated
 from leakcap.ledger.curve import curve_of_pure, epsilon_proved, odometer_surcharges
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
 from leakcap.ledger.values import Spend
@@ -23,6 +25,21 @@ class OdometerReading:
 
     epsilon: float
     delta: float
+    proved: Certified | None = field(default=None, compare=False, repr=False)
+    """What makes its certificate, where a ledger was read."""
+
+    def certificate(self) -> dict[str, Any]:
+        """That all charges come to this, and passed no cap: JSON for `leakcap-verify`.
+
+        The chain up to where it was read is verified when it is asked for. Raises `LedgerError` for one that
+        does not hold, is gone, or is too long. What no ledger was read for is `stated`.
+
+        >>> OdometerReading(0.5, 1e-9).certificate()["evidence"]
+        'numerical'
+        """
+        if self.proved is None:
+            return stated(self.epsilon, "nats")
+        return self.proved()
 
 
 def added(spends: Sequence[Spend]) -> Ticks:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import accumulate, islice
 from types import TracebackType
 from typing import Any, Self
@@ -13,7 +15,7 @@ from leakcap.ledger import amending, answer_cache, answered, planning
 from leakcap.ledger.amending import Planned, Proposed
 from leakcap.ledger.anchors import Anchor
 from leakcap.ledger.care import custody_of
-from leakcap.ledger.certifying import ledger_certificate
+from leakcap.ledger.certifying import CertifiedChain
 from leakcap.ledger.continuing import document_of
 from leakcap.ledger.curve import epsilon_proved
 from leakcap.ledger.database import Database
@@ -222,7 +224,10 @@ class LedgerReader:
         `epsilon`: it holds after every answer at once, however each was chosen. Raises `InvalidParameter`.
         Source: Whitehouse, Ramdas, Rogers & Wu 2023.
         """
-        return odometer(self._state().spent, delta)
+        state = self._state()
+        found = odometer(state.spent, delta)
+        chain = CertifiedChain(self._database, state)
+        return replace(found, proved=partial(chain.of_all, found.epsilon, delta))
 
     def certificate(self, delta: float = 1e-9) -> dict[str, Any]:
         """That all charges come to `odometer(delta)` at most, and passed no cap: JSON for `leakcap-verify`.
@@ -238,13 +243,14 @@ class LedgerReader:
         >>> found["kind"], round(float.fromhex(found["claim"]["upper"]), 12), len(found["witness"]["rows"])
         ('filter', 0.3, 4)
         """
-        with self._database.reading() as connection:
-            return ledger_certificate(connection, self.url, delta)
+        return self.odometer(delta).certificate()
 
     def balances(self) -> list[Balance]:
         """For every currency its cap, what was spent and what is left, all spending together."""
         state = self._state()
-        return balances(state.spent, state.rules.whole, state.rules.alpha)
+        chain = CertifiedChain(self._database, state)
+        proved = partial(chain.of_balance, "everything", "")
+        return balances(state.spent, state.rules.whole, state.rules.alpha, proved)
 
     def epsilon_over_time(self) -> list[float]:
         """What `balances` said was spent of ε after each of `entries`, under the caps that govern now."""
@@ -261,7 +267,8 @@ class LedgerReader:
         people's own caps."""
         with self._database.reading() as connection:
             state = load_state(connection, self.url)
-            return accounts_of(connection, state, lambda: self._present(state), self.url)
+            proved = CertifiedChain(self._database, state).of_balance
+            return accounts_of(connection, state, lambda: self._present(state), self.url, proved)
 
     def rehearse(self, batches: Sequence[tuple[datetime, Sequence[Charge]]]) -> list[Rehearsed]:
         """What would become of these batches, asked one after the other at these times; nothing is recorded.

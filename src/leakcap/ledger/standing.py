@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -21,9 +23,14 @@ __all__ = ["accounts_of"]
 
 
 def accounts_of(
-    connection: Connection, state: State, present: Callable[[], datetime], label: str
+    connection: Connection,
+    state: State,
+    present: Callable[[], datetime],
+    label: str,
+    proved: Callable[[str, str, str, float], dict[str, Any]],
 ) -> list[Account]:
-    """Every account, as `LedgerReader.accounts` says; `present` is asked only where a period has caps."""
+    """Every account, as `LedgerReader.accounts` says; `present` is asked only where a period has caps.
+    `proved` makes certificates of balances: of a scope, a name, a currency and what was spent."""
     rules, spent = state.rules, {("everything", ""): state.spent}
     caps = {("everything", ""): rules.whole}
     mine = select(ACCOUNT.c.name).where(ACCOUNT.c.scope == "analyst").order_by(ACCOUNT.c.name)
@@ -46,7 +53,15 @@ def accounts_of(
             spent[scope, name] = load_account(connection, scope, name, label, rules)[0]
     return [
         *(
-            Account(scope, name, tuple(balances(spent.get((scope, name), NOTHING), limits, rules.alpha)))
+            Account(
+                scope,
+                name,
+                tuple(
+                    balances(
+                        spent.get((scope, name), NOTHING), limits, rules.alpha, partial(proved, scope, name)
+                    )
+                ),
+            )
             for (scope, name), limits in caps.items()
         ),
         *_people(connection, rules, label),

@@ -141,16 +141,16 @@ class Spend:
         At order ∞ that is its ε; left out, the order is ∞ where there is an ε, and else 2. It is `stated`
         where the event, or the order, is none that a checker knows.
 
-        >>> Spend(epsilon=0.1).certificate()["problem"]["event"]
-        '{"delta":"0","epsilon":"1/10","name":"EpsilonDeltaDpEvent"}'
+        >>> Spend(epsilon=0.1).certificate()["problem"]["event"]["epsilon"]
+        '1/10'
         """
         ticks, text = self.ticks(None), self.event_text
         at = (math.inf if math.isfinite(self.epsilon) else 2.0) if order is None else float(order)
         charged = dict(zip((*ORDERS, math.inf), (*ticks.curve, ticks.epsilon), strict=True)).get(at)
         # What happens with a δ may tell anything: no divergence, and no ε by itself, is a price of that.
-        known = text and charged is not None and self.delta == 0.0 and priced_by_checker(json.loads(text))
+        known = text and charged is not None and self.delta == 0.0 and priced_by_checker(json.loads(text), at)
         exact = at if math.isinf(at) else Fraction(str(at))
-        proof = Proof("price", {"event": text, "order": exact}) if known else None
+        proof = Proof("price", {"event": json.loads(text), "order": exact}) if known else None
         claim = math.inf if charged is None else float_up(Fraction(charged, TICKS_PER_UNIT))
         return certificate_of(proof, (0.0, claim), unit="nats", method="as charged", source="Mironov 2017")
 

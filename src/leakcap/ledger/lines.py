@@ -1,0 +1,145 @@
+"""Which charges `leakcap_verify` computes from their events, and the lines along which it sums their δ.
+
+An ε that holds but for a δ is computed there from the divergence at one of the ledger's orders, or by the
+trapezoid rule along a line in either direction; `witness` says how that is summed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from leakcap.certificate import exactly
+from leakcap.ledger.curve import ORDERS
+from leakcap.ledger.foreign_events import loss_in
+from leakcap.ledger.measured import guarantee, laplace_distance, priced_by_checker
+from leakcap.ledger.ticks import AMOUNTS, TICKS_PER_UNIT
+
+if TYPE_CHECKING:
+    from leakcap.accounting.part import LossComponent
+
+__all__ = ["lines_of"]
+
+_MOST_LINES, _MOST_LOSSES, _MOST_COINS = 64, 64, 1 << 16
+_SPARE = 1e-9
+"""By how much, relatively, a δ at an order has to be smaller: here it is computed in doubles."""
+
+Parts = list[tuple["LossComponent", int]]
+Lines = dict[str, list[dict[str, Any]]]
+
+
+def lines_of(rows: Iterable[Mapping[str, Any]]) -> Lines | None:
+    """The lines of rows of a chain, by their numbers; None where a checker cannot compute every charge.
+
+    >>> free = dict.fromkeys(AMOUNTS, 0) | {"kind": "release", "curve": "", "slot": "", "event": "", "seq": 1}
+    >>> lines_of([free]), lines_of([free | {"kind": "plan", "epsilon": 5}])
+    ({}, None)
+    """
+    laws: list[Any] = []
+    found: Lines = {}
+    for row in rows:
+        charges = row["kind"] == "reserve" or any(row[name] != 0 for name in AMOUNTS)
+        if row["kind"] == "open" or not charges:
+            continue
+        if row["kind"] not in ("reserve", "plan") or not row["event"]:
+            return None  # under another relation a charge may be doubled: no event shows that
+        event = json.loads(row["event"])
+        lines = _lines(event, row)
+        if lines is None:
+            return None
+        if lines:
+            found[str(row["seq"])] = lines
+        if row["kind"] == "plan":
+            items = (one["event"] for one in event.get("events", [event]))
+            laws += [law for law in items if law not in laws]
+        if row["slot"] and not (len(laws) == 1 and _admitted(laws[0], event, row["event"])):
+            return None
+    return found if len(found) <= _MOST_LINES else None
+
+
+def _admitted(law: Mapping[str, Any], event: Mapping[str, Any], text: str) -> bool:
+    """Whether a checker sees that an answer is a function of what all slots have."""
+    if law["name"] == "LaplaceDpEvent":
+        far = laplace_distance(text)
+        return far is not None and far <= 1 / Fraction(law["noise_multiplier"])
+    own = guarantee(text)
+    pure = law["name"] == "EpsilonDeltaDpEvent" and Fraction(law["delta"]) == own.delta == 0
+    return pure and own.epsilon is not None and own.epsilon <= Fraction(law["epsilon"])
+
+
+def _lines(event: Mapping[str, Any], row: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The lines of one charge, none where it needs none; None where it is not computed."""
+    if not priced_by_checker(event):
+        return None
+    own = guarantee(row["event"])
+    if row["epsilon"] is None:
+        return []
+    epsilon = Fraction(row["epsilon"], TICKS_PER_UNIT)
+    if own.epsilon is not None and own.epsilon <= epsilon:
+        return []
+    left = (
+        math.inf if row["delta"] is None else float(Fraction(row["delta"], TICKS_PER_UNIT) - own.delta)
+    ) * (1 - _SPARE)
+    if left <= 0:
+        return None
+    at = float(epsilon)
+    if any(
+        _log_delta(order, nats, at) <= math.log(left) for order, nats in zip(ORDERS, own.curve, strict=True)
+    ):
+        return []
+    return [] if _coins(event) else _both(event, at)
+
+
+def _coins(event: Mapping[str, Any]) -> bool:
+    """Whether it is some like ε-DP answers, not too many, which a checker composes by a finite sum."""
+    alike, count = set(), 0
+    for one in event.get("events", [event]):
+        inner, times = (one["event"], one["count"]) if one["name"] == "SelfComposedDpEvent" else (one, 1)
+        alike.add(inner.get("epsilon") if inner["name"] == "EpsilonDeltaDpEvent" else None)
+        count += times
+    return len(alike) == 1 and None not in alike and count <= _MOST_COINS
+
+
+def _log_delta(order: float, nats: float, epsilon: float) -> float:
+    """ln of the δ that a divergence proves: Canonne, Kamath & Steinke 2020, proposition 12."""
+    if order == 1 or math.isinf(nats):
+        return math.inf
+    return (order - 1) * (nats - epsilon + math.log1p(-1 / order)) - math.log(order)
+
+
+def _both(event: Mapping[str, Any], epsilon: float) -> list[dict[str, Any]] | None:
+    from leakcap.accounting.witness import line_at
+
+    found = []
+    for back in (False, True):
+        parts = _parts(event, back)
+        line = None if parts is None or len(parts) > _MOST_LOSSES else line_at(parts, epsilon)
+        if line is None:
+            return None
+        found.append(exactly(line))
+    return found
+
+
+def _parts(event: Mapping[str, Any], back: bool) -> Parts | None:
+    """The losses of an event in the order in which a checker finds them; None where one is not known."""
+    from leakcap.accounting import dominating_loss
+    from leakcap.definition import PureDP
+
+    name, found = event["name"], Parts()
+    if name in ("SelfComposedDpEvent", "BoundedDpEvent", "ComposedDpEvent"):
+        for one in event.get("events", [event.get("event")]):
+            parts = _parts(one, back)
+            if parts is None:
+                return None
+            found += [(part, count * int(event.get("count", 1))) for part, count in parts]
+        return found
+    if name == "EpsilonDeltaDpEvent":
+        loss = dominating_loss(PureDP(float(Fraction(event["epsilon"]))))
+    elif (known := loss_in(event)) is not None:
+        loss = known
+    else:
+        return None
+    return list((loss.reverse if back else loss).parts)
