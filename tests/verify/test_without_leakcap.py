@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -55,7 +56,11 @@ def test_the_hospitals_release_is_proved_without_leakcap(bare: Path, tmp_path: P
     written = bare / "hospital.json"
     url, report = f"sqlite:///{tmp_path}/h.db", tmp_path / "h.html"
     asked = ("release", ROOT / "examples/hospital/release.toml", "--ledger", url, "--report", report)
-    assert leakcap(*asked, "--certificate", written).returncode == 0
+    done = leakcap(*asked, "--certificate", written, "--json")
+    assert done.returncode == 0
+    named = {"file": "hospital.json", "sha256": hashlib.sha256(written.read_bytes()).hexdigest()}
+    assert json.loads(done.stdout)["certificate"] == named | {"check": "leakcap-verify hospital.json"}
+    assert named["sha256"] in report.read_text(encoding="utf-8")
     check, show = commands()
     assert [words[0] for words in (check, show)] == ["python", "python"]
     told = run(bare, *check[1:])

@@ -108,9 +108,9 @@ def _enter(
 
 def _record_of(source: str) -> tuple[OwnerAnswers, AnnexRecord]:
     from leakcap import __version__
-    from leakcap.cli.certifying import certificate_hash
     from leakcap.ledger import Ledger
     from leakcap.release.asking.owner import OwnerAnswers
+    from leakcap.report.certified import certificate_hash
     from leakcap.report.records import AnnexRecord
 
     asked = load_asked(source) if is_query_file(source) else None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leakcap.cli.asked import address, asking_file_of, kept_of, load_asked
-from leakcap.cli.certifying import write_certificate
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.remote import asked_server, connection_to, refuse_at_hand, remote_table
@@ -21,6 +20,7 @@ from leakcap.plain import counted
 
 if TYPE_CHECKING:
     from leakcap.report.records import BudgetRecord
+    from leakcap.report.records.certificates import CertificateRecord
 
 __all__ = ["Url", "budget", "budget_record", "ledger"]
 
@@ -86,17 +86,23 @@ def budget(
     url = ledger if ledger is not None else None if file is None else str(file)
     if url is None:
         raise InvalidQuery("`leakcap budget` needs a query file or --ledger.")
+    proved = None
     if certificate is not None:
+        from leakcap.report.certified import certificate_file
+
         require_target(certificate, "`--certificate`", (".json",), [*kept_of(url), *([file] if file else [])])
-        write_certificate(certificate, address(url, query_file=ledger is None), *(delta or ())[:1])
+        with Ledger.read(address(url, query_file=ledger is None)) as book:
+            written = certificate_file(book, certificate, *(delta or ())[:1])
+        written.write()
+        proved = written.record
     if json_:
-        print_record(budget_record(url, query_file=ledger is None, deltas=delta or ()))
+        print_record(budget_record(url, query_file=ledger is None, deltas=delta or (), certificate=proved))
         return
     from leakcap.report.records import BudgetRecord
 
     with Ledger.read(address(url, query_file=ledger is None)) as book:
         governs = {book.policy_of(one.dataset) for one in book.datasets()}
-        record = BudgetRecord.of_ledger(book, deltas=delta or ())
+        record = BudgetRecord.of_ledger(book, deltas=delta or (), certificate=proved)
     _print_budget(record, all_=all_)
     if file is not None and _fingerprint(file) not in governs:
         used = bool(record.entries or record.amendments)
@@ -105,6 +111,7 @@ def budget(
 
 def _print_budget(record: BudgetRecord, *, all_: bool) -> None:
     """The accounts, and the latest spends or all of them."""
+    from leakcap.report.terminal.certified import print_certificate
     from leakcap.report.terminal.published import print_custody, print_revisions, print_versions
     from leakcap.report.terminal.spending import (
         print_accounts,
@@ -128,6 +135,7 @@ def _print_budget(record: BudgetRecord, *, all_: bool) -> None:
     print_custody(out, record.custody)
     print_spending(out, entries)
     print_entries(out, latest)
+    print_certificate(out, record.certificate)
     if len(latest) < len(entries):
         out.print(f"… and {len(entries) - len(latest)} earlier; --all lists them.", style="dim")
 
@@ -147,7 +155,13 @@ def _other_policy(file: Path, *, used: bool) -> str:
     return f"{told} To let it govern, with all that was spent: leakcap ledger amend {file} --reason WHY"
 
 
-def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()) -> BudgetRecord:
+def budget_record(
+    source: str,
+    *,
+    query_file: bool,
+    deltas: Sequence[float] = (),
+    certificate: CertificateRecord | None = None,
+) -> BudgetRecord:
     """All accounts and spends; with a query file also the policy and what everything so far tells."""
     from leakcap.ledger import Ledger
     from leakcap.release import load_policy
@@ -155,7 +169,7 @@ def budget_record(source: str, *, query_file: bool, deltas: Sequence[float] = ()
 
     policy = load_policy(load_asked(source).policy) if query_file else None
     with Ledger.read(address(source, query_file=query_file)) as book:
-        return BudgetRecord.of_ledger(book, policy, deltas=deltas)
+        return BudgetRecord.of_ledger(book, policy, deltas=deltas, certificate=certificate)
 
 
 @ledger.command()

@@ -7,16 +7,16 @@ from typing import Any, TypeAlias
 
 from leakcap.certificate import certificate_of
 
-__all__ = ["Certified", "stated"]
+__all__ = ["Certified", "merely_stated"]
 
 Certified: TypeAlias = Callable[[], dict[str, Any]]
 """Makes a certificate."""
 
 
-def stated(most: float, unit: str) -> dict[str, Any]:
+def merely_stated(most: float, unit: str) -> dict[str, Any]:
     """The certificate of a sum that no chain shows.
 
-    >>> stated(0.5, "rho")["kind"]
+    >>> merely_stated(0.5, "rho")["kind"]
     'stated'
     """
     return certificate_of(None, (0.0, most), unit=unit, method="as charged", source="")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from leakcap.cards import Shown, bar, card
-from leakcap.ledger.claims import Certified, stated
+from leakcap.ledger.claims import Certified, merely_stated
 from leakcap.ledger.rules import held_against, in_units
 from leakcap.ledger.ticks import Ticks, units_left, units_spent
 
@@ -51,7 +51,7 @@ class Balance:
         >>> Balance("rho", "", 0.5, 0.25, 0.25).certificate()["kind"]
         'stated'
         """
-        return stated(self.spent, self.name) if self.proved is None else self.proved()
+        return merely_stated(self.spent, self.name) if self.proved is None else self.proved()
 
 
 class Balances(Shown[Balance]):

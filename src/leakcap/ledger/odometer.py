@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from leakcap.errors import require
-from leakcap.ledger.claims import Certified, stated
+from leakcap.ledger.claims import Certified, merely_stated
 from leakcap.ledger.curve import curve_of_pure, epsilon_proved, odometer_surcharges
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
 from leakcap.ledger.values import Spend
@@ -38,7 +38,7 @@ class OdometerReading:
         'numerical'
         """
         if self.proved is None:
-            return stated(self.epsilon, "nats")
+            return merely_stated(self.epsilon, "nats")
         return self.proved()
 
 

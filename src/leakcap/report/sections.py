@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from leakcap.release import Policy
 from leakcap.report.plots import release as plots
 from leakcap.report.records import CapRecord, PriceRecord
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.report.render.document import (
     Block,
     Card,
@@ -22,6 +23,7 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.render.drawings import bars, crowds
+from leakcap.report.words.certified import certificate_words
 from leakcap.report.words.promises import (
     assumed,
     elsewhere,
@@ -48,6 +50,7 @@ from leakcap.statement.wording import at_most, percent
 
 __all__ = [
     "caps_section",
+    "certificate_section",
     "gains_section",
     "headline",
     "headlined",
@@ -184,6 +187,13 @@ def caps_section(caps: Sequence[CapRecord], title: str = "The budget", *, full: 
         for cap in capped
     )
     return Section(title, (bars(drawn), TextTable(("cap", "of", "spent", "left", "unit"), rows, (1, 2, 3))))
+
+
+def certificate_section(record: CertificateRecord | None) -> tuple[Section, ...]:
+    """How whoever doubts it checks it; nothing where no certificate was written."""
+    if record is None:
+        return ()
+    return (Section("For whoever doubts it", tuple(map(Paragraph, certificate_words(record)))),)
 
 
 def _share(cap: CapRecord) -> float:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leakcap.apart import apart
-from leakcap.errors import InvalidParameter
+from leakcap.errors import InvalidParameter, LedgerError
 from leakcap.release import PrivateTable, Release
 from leakcap.release.results.publication import Publication
+from leakcap.report.certified import CertificateFile, certificate_beside, certificate_file
 from leakcap.report.records import ReleaseRecord
 from leakcap.report.render.document import Audience
 from leakcap.report.render.html import write_html
@@ -30,6 +31,9 @@ def write_report(
     """Write what `table` released: an .html or .md page of it and of all that its ledger tells so far, the
     values alone as .csv, or both as an .xlsx workbook. `audience` is "board" or "reviewer". Nothing is spent.
 
+    Beside a page or a workbook goes its certificate (`ward.certificate.json` beside `ward.html`), which
+    `leakcap-verify` checks without leakcap; none where the ledger has none, as where it is too long for one.
+
     >>> import pyarrow, tempfile
     >>> policy = {"dataset": "ward", "neighbours": "add-remove-one", "caps": {"epsilon": 1.0},
     ...     "columns": {"age": {"bounds": [0.0, 120.0]}}}
@@ -45,6 +49,10 @@ def write_report(
             f"`path` may not replace `{path}`, which the table rests on. Name another file."
         )
     target, told = Path(path), [releases] if isinstance(releases, Release) else list(releases)
+    kind = target.suffix.lower()
+    if kind not in (".html", ".htm", ".md", ".xlsx", ".csv"):
+        raise InvalidParameter(f"`path` must be an .html, .md, .csv or .xlsx file. Got `{target}`.")
+    proved = None if kind == ".csv" else _proved(table, told, certificate_beside(target))
     record = ReleaseRecord.of(
         table.policy,
         told,
@@ -55,15 +63,28 @@ def write_report(
         revisions=table.ledger.revisions(),
         source=table.named,
         same_as=table.same_as,
+        certificate=None if proved is None else proved.record,
     )
-    kind = target.suffix.lower()
     if kind == ".csv":
         write_values(record.releases, target)
         return
-    if kind not in (".html", ".htm", ".md", ".xlsx"):
-        raise InvalidParameter(f"`path` must be an .html, .md, .csv or .xlsx file. Got `{target}`.")
     page = page_of(record, audience)
     if kind == ".xlsx":
         write_workbook(page, record.releases, target)
-        return
-    (write_markdown if kind == ".md" else write_html)(page, target)
+    else:
+        (write_markdown if kind == ".md" else write_html)(page, target)
+    if proved is not None:
+        proved.write()
+
+
+def _proved(table: PrivateTable, releases: Sequence[Release], target: Path) -> CertificateFile | None:
+    """The certificate beside a report, where the ledger has one and the table does not rest on the file."""
+    if not apart(target, table.files):
+        raise InvalidParameter(
+            f"The report's certificate may not replace `{target}`, which the table rests on. Name another "
+            "`path`."
+        )
+    try:
+        return certificate_file(table.ledger, target, releases=releases)
+    except LedgerError:
+        return None

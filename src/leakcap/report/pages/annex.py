@@ -20,6 +20,7 @@ from leakcap.report.render.document import (
     TextTable,
 )
 from leakcap.report.sections import caps_section, policy_section
+from leakcap.report.words.certified import hash_words
 from leakcap.report.words.layers import NOT_STATED, LayerRecord
 from leakcap.statement.statement import OF_THE_NOISE
 
@@ -117,7 +118,7 @@ def _on_record(record: AnnexRecord) -> Section:
         ("software", f"leakcap {', '.join(record.software)}"),
         ("ledger", f"{record.anchor.rows:,} rows, read from the first; the chain holds"),
         ("anchor", record.anchor.head),
-        *([("certificate", f"SHA-256 {record.anchor.certificate}")] if record.anchor.certificate else []),
+        *([("certificate", hash_words(record.anchor.certificate))] if record.anchor.certificate else []),
         ("policy", record.fingerprint),
         ("who asked", who or "nobody yet"),
         ("noise", noises or "none drawn yet"),

@@ -23,6 +23,7 @@ from leakcap.report.sections import (
     PERSON,
     TABLE,
     caps_section,
+    certificate_section,
     gains_section,
     headlined,
     policy_section,
@@ -77,6 +78,7 @@ def budget_page(record: BudgetRecord, audience: Audience) -> Document:
     else:
         versions = versions_section(record.versions)
         sections += [*versions, *revised_section(record.revisions), *amended_section(record.amendments)]
+    sections += certificate_section(record.certificate)
     return Document(
         title=record.dataset,
         subtitle=f"{counted(len(record.entries), 'spend')} in the ledger",

@@ -29,6 +29,7 @@ from leakcap.report.render.document import (
 )
 from leakcap.report.sections import (
     caps_section,
+    certificate_section,
     figure_of,
     gains_section,
     headlined,
@@ -63,6 +64,7 @@ def release_page(record: ReleaseRecord, audience: Audience) -> Document:
         caps_section(record.caps, full=full),
         *revised_section(record.revisions),
         *amended_section(record.amendments),
+        *certificate_section(record.certificate),
     ]
     if full:
         sections += [

@@ -23,6 +23,7 @@ from leakcap.ledger import (
 from leakcap.release import Policy
 from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.report.records.custody import CustodyRecord, DatasetRecord, LedgerAnchorRecord
 from leakcap.report.records.requests import RequestRecord
 from leakcap.report.records.revisions import RevisionRecord
@@ -168,6 +169,7 @@ class BudgetRecord(Record):
     datasets: tuple[DatasetRecord, ...] = ()
     versions: tuple[VersionRecord, ...] = ()
     custody: tuple[CustodyRecord, ...] = ()
+    certificate: CertificateRecord | None = None
 
     @classmethod
     def of(
@@ -185,6 +187,7 @@ class BudgetRecord(Record):
         custody: Sequence[CustodyEvent] = (),
         policy: Policy | None = None,
         so_far: Statement | None = None,
+        certificate: CertificateRecord | None = None,
     ) -> Self:
         """A ledger as it stands; `accounts` begin with the one of everything."""
         whole, *others = map(AccountRecord.of, accounts)
@@ -202,12 +205,20 @@ class BudgetRecord(Record):
             **({"versions": tuple(map(VersionRecord.of, versions))} if versions else {}),
             **({} if policy is None else {"policy": policy.model_dump(mode="json")}),
             **({} if so_far is None else {"so_far": so_far.record()}),
+            **({} if certificate is None else {"certificate": certificate}),
         )
 
     @classmethod
-    def of_ledger(cls, book: Ledger, policy: Policy | None = None, *, deltas: Sequence[float] = ()) -> Self:
+    def of_ledger(
+        cls,
+        book: Ledger,
+        policy: Policy | None = None,
+        *,
+        deltas: Sequence[float] = (),
+        certificate: CertificateRecord | None = None,
+    ) -> Self:
         """All that a ledger tells; with the policy that governs it also what everything so far tells, and
-        with `deltas` all answers together at each."""
+        with `deltas` all answers together at each. `certificate` is that of a file that was written."""
         from leakcap.release import exposure_so_far
         from leakcap.statement import statement_of
 
@@ -226,6 +237,7 @@ class BudgetRecord(Record):
             custody=book.custody(),
             policy=policy,
             so_far=told,
+            certificate=certificate,
         )
 
 

@@ -14,6 +14,7 @@ from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue, PriceRecord, ReleasedRecord
 from leakcap.report.records.amendments import AmendmentRecord
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.report.records.revisions import RevisionRecord
 from leakcap.report.records.tables import WorkloadRecord
 from leakcap.report.records.versions import SameAsRecord
@@ -60,6 +61,7 @@ class ReleaseRecord(Record):
         tuple[WorkloadRecord, ...],
         Field(description="tables that share one budget, where such are asked for"),
     ] = ()
+    certificate: CertificateRecord | None = None
 
     @classmethod
     def of(
@@ -75,6 +77,7 @@ class ReleaseRecord(Record):
         source: str = "",
         same_as: DataVersion | None = None,
         workloads: Sequence[ReleasedTables] = (),
+        certificate: CertificateRecord | None = None,
         **more: str | None,
     ) -> Self:
         """What a run gave; `total` is about every query in the ledger, those of earlier runs included."""
@@ -92,6 +95,7 @@ class ReleaseRecord(Record):
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
             **({"workloads": tuple(map(WorkloadRecord.of_released, workloads))} if workloads else {}),
+            **({} if certificate is None else {"certificate": certificate}),
             **more,
         )
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from leakcap.plain import counted, plain
 from leakcap.report.records import revision_lines
 from leakcap.report.records.annex import AnnexRecord
+from leakcap.report.words.certified import hash_words
 from leakcap.report.words.layers import NOT_STATED
 from leakcap.report.words.risks import game_exception, game_success
 
@@ -60,7 +61,7 @@ def _print_record(console: Console, record: AnnexRecord) -> None:
         ("noise", noises or "none drawn yet"),
         ("randomness", record.randomness),
         ("ledger", f"{record.anchor.rows:,} rows; the chain holds; anchor {record.anchor.head}"),
-        *([("certificate", f"SHA-256 {record.anchor.certificate}")] if record.anchor.certificate else []),
+        *([("certificate", hash_words(record.anchor.certificate))] if record.anchor.certificate else []),
     ):
         console.print(Text(plain(f"{what}: {told}")), soft_wrap=True)
     for one in record.asked_by:

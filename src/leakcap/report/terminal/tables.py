@@ -13,6 +13,7 @@ from rich.text import Text
 
 from leakcap.plain import plain
 from leakcap.report.plots.release import label
+from leakcap.report.terminal.certified import print_certificate
 from leakcap.report.terminal.crossed import MOST_ROWS, crossed_in, value_cells
 from leakcap.report.terminal.plain_tables import SOFT, WARM, name_cell, plain_table
 from leakcap.report.terminal.spending import caps_table
@@ -80,6 +81,7 @@ def print_release(
         when = datetime.fromisoformat(amendment.time)
         words = f"The policy was amended on {when:%Y-%m-%d}: {amendment.reason}"
         console.print(Text(plain(words), style=SOFT))
+    print_certificate(console, record.certificate)
 
 
 def print_values(console: Console, releases: Sequence[ReleasedRecord], *, scale: bool = False) -> None:
