@@ -53,8 +53,8 @@ def chosen_rows(
     unit = ReadColumn(this=column(policy.id_column or ""), kind="id")
     if policy.rows_per_unit == 1 and plan.beyond is None and not (read or plan.cells.axes):
         # Nothing of the rows is looked at, so that any of a unit's does.
-        own = met_of([policy.id_column or ""]).subquery("met", copy=False)
-        people = exp.Select(expressions=[unit]).from_(own, copy=False).group_by(unit.copy(), copy=False)
+        asked = met_of([policy.id_column or ""]).subquery("met", copy=False)
+        people = exp.Select(expressions=[unit]).from_(asked, copy=False).group_by(unit.copy(), copy=False)
         return people.subquery("units", copy=False)
     groups = _groups(plan)
     # Cells come first: how many rows of each are kept is the same then whatever else a statement reads.
