@@ -3,6 +3,7 @@
     --seconds 600   how much CPU each run may take; one that is stopped says how much of ρ it had spent
     --size 80       how many MiB the models of the others may have: 80 as they come. AIM takes many hours so,
                     its authors' code says, and names 1 for a trial, 80 for comparisons
+    --rounds N      AIM's own `rounds`, beside --size: 16 for each column as it comes; fewer end sooner
     --aim PATH      a copy of github.com/ryan112358/private-pgm, where AIM by its own authors stands
 
 Three tables, hospital, adult and stays, at ρ = 0.1: the error of a file of as many rows, seconds of the clock
@@ -154,6 +155,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--size", type=float)
+    parser.add_argument("--rounds", type=int)
     parser.add_argument("--aim", type=Path)
     parser.add_argument("--only", choices=[*WAYS, *PEERS], action="append")
     asked = parser.parse_args()
@@ -176,6 +178,7 @@ def main() -> None:
                 words: list[object] = [int(pairs * WAYS[name])] if WAYS.get(name, 1.0) < 1.0 else []
                 words += [asked.aim] if name == "aim" else []
                 words += [asked.size] if name in PEERS and asked.size is not None else []
+                words += [asked.rounds] if name in PEERS and asked.size and asked.rounds else []
                 library = "leakcap" if name in WAYS else name
                 found = several(library, folder, asked.seconds, asked.runs, (sizes, codes), *words)
                 if isinstance(found, str):

@@ -2,7 +2,7 @@
 
 A third word is a copy of their repository (github.com/ryan112358/private-pgm), whose `mechanisms/aim.py` no
 package brings; `mbi` is the copy's own (`src/mbi`). A fourth is the most MiB that its model may have, 80 as
-it comes.
+it comes, a fifth the number of rounds, 16 for each column as it comes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
     domain = mbi.Domain(list(sizes), list(sizes.values()))
     data = mbi.Dataset(pd.DataFrame(codes), domain)
     size: dict[str, Any] = {"max_model_size": float(sys.argv[4])} if sys.argv[4:] else {}
+    if sys.argv[5:]:
+        size["rounds"] = int(sys.argv[5])
     # Their base class takes what AIM hands it as the source of noise for another of its words.
     mechanism = AIM(1.0, 1e-9, prng=np.random, **size)
     mechanism.rho = rho

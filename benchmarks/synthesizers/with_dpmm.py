@@ -1,6 +1,7 @@
 """dpmm: its AIM, one process, no columns joined beforehand, at the same ρ.
 
-A third word is the most MiB that its model may have, 80 as it comes.
+A third word is the most MiB that its model may have, 80 as it comes, a fourth its `rounds`, 16 for
+each column as it comes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
     model.generator.rho = rho
     if sys.argv[3:]:
         model.generator.max_model_size = float(sys.argv[3])
+    if sys.argv[4:]:
+        model.generator.rounds = int(sys.argv[4])
     follow(model.generator, len(sizes), rho)
     model.fit(frame)
     found = model.generate(n_records=len(frame))

@@ -1,6 +1,7 @@
 """OpenDP: a contingency table by its AIM over all pairs, at the same ρ.
 
-A third word is the most MiB that its model may have, 80 as it comes. Beside the rows it writes what its
+A third word is the most MiB that its model may have, 80 as it comes, a fourth the number of rounds, 16 for
+each column as it comes. Beside the rows it writes what its
 model has for each pair of columns to `model.npz`: the rows that it draws are far from these.
 """
 
@@ -30,6 +31,8 @@ def synthesize(codes: Codes, sizes: dict[str, int], rho: float) -> np.ndarray:
     query = context.query(rho=rho).select(*sizes)
     keys = {name: list(range(size)) for name, size in sizes.items()}
     size: dict[str, Any] = {"max_size": float(sys.argv[3])} if sys.argv[3:] else {}
+    if sys.argv[4:]:
+        size["rounds"] = int(sys.argv[4])
     table = query.contingency_table(keys=keys, algorithm=dp.mbi.AIM(queries=pairs, **size)).release()
     kept = {}
     for first, second in itertools.combinations(sizes, 2):
