@@ -65,9 +65,9 @@ def pytest_collection() -> Generator[None, object, object]:
     """Keep what stays until the end, 10,000 tests and all modules, out of Python's search for garbage.
 
     Each search went through all that there is, a third of a second; some pages of the manual spent half of
-    their time on it. What a test leaves is looked for after 50,000 new objects, not after 700: few are in
-    rings, and the searches were a twenty-fifth of all time. So too with lines of files: each example of a
-    docstring asked of every file that was read whether it had changed.
+    their time on it. What a test leaves is looked for after 500,000 new objects, not after 700: few are in
+    rings. The searches were a twenty-fifth of all time, and after 50,000 objects a sixtieth. So too with
+    lines of files: each example of a docstring asked of every file that was read whether it had changed.
     """
     gc.disable()
     try:
@@ -75,7 +75,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         atexit.register(gc.unfreeze)  # what Python ends with looks for what a library still holds
-        gc.set_threshold(50_000, 20, 20)
+        gc.set_threshold(500_000, 20, 20)
         linecache.clearcache()
         gc.enable()
 

@@ -10,10 +10,11 @@ Source: Ghosh, Roughgarden & Sundararajan 2012 (the rows).
 from __future__ import annotations
 
 import math
-from functools import reduce
+from decimal import Decimal
+from functools import lru_cache, reduce
 
 from leakcap.divergence import Divergence, HockeyStick, Renyi
-from leakcap.numeric.enclosure import Interval
+from leakcap.numeric.enclosure import Digits, Interval
 
 __all__ = ["geometric_divergence"]
 
@@ -46,11 +47,21 @@ def geometric_divergence(divergence: Divergence, step: Interval, n: int) -> Inte
 
 def _renyi(order: Interval, step: Interval, n: int) -> Interval:
     """nε + ln[(1 + r^n + (1−s)(r − r^n)/(1−r))/(1+s)]/(α−1) with s = e^−ε, r = s^(2α−1), α ≥ ½."""
-    s, log_r = (-step).exp(), -step * (2 * order - 1)
-    r = log_r.exp()
-    last = r if n == 1 else (log_r * n).exp()
-    between = (n - 1) * (1 - s) if log_r.is_zero else (1 - s) * (r - last) / (1 - r)
-    return step * n + ((1 + last + between) / (1 + s)).log() / (order - 1)
+    s, log_r = _decay(step.low, step.high, step.digits), -step * (2 * order - 1)
+    last = (log_r * n).exp()
+    ends = 1 + last
+    if n > 1 and log_r.is_zero:
+        ends = ends + (n - 1) * (1 - s)
+    elif n > 1:
+        r = log_r.exp()
+        ends = ends + (1 - s) * (r - last) / (1 - r)
+    return step * n + (ends / (1 + s)).log() / (order - 1)
+
+
+@lru_cache(maxsize=64)
+def _decay(low: Decimal, high: Decimal, digits: Digits) -> Interval:
+    """s of a step between these: a ledger's curve asks it at thirty orders."""
+    return (-Interval(low, high, digits)).exp()
 
 
 def _hockey_stick(gamma: Interval, step: Interval, n: int) -> Interval:

@@ -49,9 +49,11 @@ __all__ = [
     "data_type",
     "decimal_column",
     "free_name",
+    "held_as",
     "identifier",
     "joined_source",
     "literal",
+    "named_table",
     "number_column",
     "require_open",
     "source_table",
@@ -265,6 +267,28 @@ def column(name: str) -> exp.Column:
 def source_table() -> exp.Table:
     """The one table."""
     return exp.Table(this=identifier(SOURCE))
+
+
+def named_table(name: str) -> exp.Table:
+    """A table by a name of our own. sqlglot would parse the name, which takes longer than to write the rest.
+
+    >>> named_table(CROWDED).sql()
+    'leakcap_crowded'
+    """
+    return exp.Table(this=exp.Identifier(this=name, quoted=False))
+
+
+def held_as(
+    query: exp.Query, name: str, rows: exp.Expression, *, materialized: bool | None = None
+) -> exp.Query:
+    """The query, which is used up, `WITH` these rows under a name of our own, also not parsed.
+
+    >>> rows = exp.Select(expressions=[column("a")])
+    >>> held_as(exp.Select(expressions=[column("b")]).from_(named_table("held")), "held", rows).sql()
+    'WITH held AS (SELECT "a") SELECT "b" FROM held'
+    """
+    alias = exp.TableAlias(this=exp.Identifier(this=name, quoted=False))
+    return query.with_(alias, as_=rows, materialized=materialized, copy=False)
 
 
 def aliased(tree: exp.Expression, name: str) -> exp.Alias:

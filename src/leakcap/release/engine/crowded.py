@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import CROWDED, Chosen, aliased, column
+from leakcap.release.columns.typed import CROWDED, Chosen, aliased, column, held_as, named_table
 
 __all__ = ["ordered_at_once", "ordered_where_crowded"]
 
@@ -49,22 +49,22 @@ def ordered_where_crowded(node: Chosen) -> exp.Subquery:
     one = (
         _from(_SIZES, units)
         .where(exp.LTE(this=column(size), expression=most), copy=False)
-        .limit(1, copy=False)
+        .limit(exp.Limit(expression=exp.Literal.number(1)), copy=False)
     )
     crowded = _from(_SIZES, units).where(exp.GT(this=column(size), expression=most.copy()), copy=False)
     too_many = exp.union(crowded, one.subquery(copy=False), distinct=False, copy=False)
     mine = exp.EQ(this=column(own), expression=unit)
     shown = _from(_MET, [*map(column, carried), column(size)])
-    shown = shown.join(exp.to_table(_TOO_MANY), on=mine, copy=False)
+    shown = shown.join(named_table(_TOO_MANY), on=mine, copy=False)
     query: exp.Query = node.this
     if node.args["others"]:
         among = exp.Exists(this=_from(_TOO_MANY, [exp.Literal.number(1)]).where(mine.copy(), copy=False))
         others = _from(_MET, list(map(column, carried))).where(exp.Not(this=among), copy=False)
         query = exp.union(others, query, distinct=False, copy=False)
     for name, held in ((_MET, rows), (_SIZES, sizes), (_TOO_MANY, too_many), (CROWDED, shown)):
-        query = query.with_(name, as_=held, materialized=True, copy=False)
+        query = held_as(query, name, held, materialized=True)
     return query.subquery("units", copy=False)
 
 
 def _from(name: str, shown: Sequence[exp.Expression]) -> exp.Select:
-    return exp.Select(expressions=list(shown)).from_(exp.to_table(name), copy=False)
+    return exp.Select(expressions=list(shown)).from_(named_table(name), copy=False)

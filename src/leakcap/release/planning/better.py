@@ -23,7 +23,7 @@ from leakcap.numeric import float_up
 from leakcap.policy.document import Policy
 from leakcap.release.measurements.measurement import Offer
 from leakcap.release.plan import Plan
-from leakcap.release.planning.price import price_of
+from leakcap.release.planning.price import price_of, rho_of_plan
 from leakcap.release.query import QueryFields
 from leakcap.release.statistics import statistic_of
 from leakcap.statement.wording import error_text
@@ -125,13 +125,13 @@ def plan_as_priced(query: QueryFields, policy: Policy, plan_at: Planner) -> Plan
     if asked is None or query.noise == "gaussian" or query.slot is not None:
         return plan
     for _ in range(6):
-        epsilon, taken = plan.offer.epsilon, price_of(plan).rho
+        epsilon, taken = plan.offer.epsilon, rho_of_plan(plan)
         assert epsilon is not None
         if not 0.0 < taken < 0.998 * asked:
             break
         more = Fraction(math.floor(float(epsilon) * math.sqrt(asked / taken) * _TICKS), _TICKS)
         further = plan_at(query, policy, Offer(policy, epsilon=more))
-        if price_of(further).rho > asked:
+        if rho_of_plan(further) > asked:
             break
         plan = further
     return plan

@@ -23,6 +23,7 @@ from leakcap.release.columns.typed import (
     column,
     data_type,
     free_name,
+    named_table,
     stored_column,
 )
 from leakcap.release.planning.row_keys import KeyedRows, placed_by_key
@@ -79,7 +80,7 @@ def chosen_rows(
         kept: list[exp.Expression] = [few]
     else:
         rows = exp.Select(expressions=list(map(column, carried)))
-        rows = rows.from_(exp.to_table(CROWDED), copy=False)
+        rows = rows.from_(named_table(CROWDED), copy=False)
         kept = []
     if key is not None:
         given = KeyedRows(rows, carried, unit, key, by_group, [start] if groups else [], seen, seed)

@@ -25,7 +25,7 @@ from leakcap.release.plan import Plan
 from leakcap.release.planning.attainability import every_content_occurs
 from leakcap.release.statistics import statistic_of
 
-__all__ = ["SAID_DELTA", "Price", "event_of", "price_of"]
+__all__ = ["SAID_DELTA", "Price", "event_of", "price_of", "rho_of_plan"]
 
 SAID_DELTA = 1e-12
 """At which ε is said of what has none without a δ, where the policy names no δ."""
@@ -48,7 +48,7 @@ class Price:
     `event_contents` is the event between two contents of one unit, where these may be further apart than
     neighbours are.
     `chosen` says which noise was chosen and why, where the query left it open. `event` is what an auditor
-    computes the charge from.
+    computes the charge from, and `parts` are the noisy vectors that it is of.
     """
 
     epsilon: float
@@ -67,13 +67,22 @@ class Price:
     rho: float = math.inf
     pure: bool = True
     chosen: str | None = None
-    curve: tuple[float, ...] = field(default=(), repr=False)
     event: str = field(default="", repr=False)
     event_contents: str = field(default="", repr=False)
+    parts: tuple[Measurement, ...] = field(default=(), repr=False, compare=False)
 
     def certificate(self, order: float | None = None) -> dict[str, Any]:
         """That the noise tells no more than is charged for it: `Spend.certificate`, for `leakcap-verify`."""
         return self.spend.certificate(order)
+
+    @cached_property
+    def curve(self) -> tuple[float, ...]:
+        """The parts' curves added up; all that ε allows may be less, but not where a δ was left out of one.
+
+        Computed when it is asked for, which a preview does not: it takes longer than all else of a price.
+        """
+        added = [sum_up(column) for column in zip(*(part.curve() for part in self.parts), strict=True)]
+        return tuple(added) if _slack(self.parts) else tuple(map(min, added, curve_of_pure(self.epsilon)))
 
     @cached_property
     def spend(self) -> Spend:
@@ -104,17 +113,7 @@ def price_of(plan: Plan) -> Price:
     (1.0, 0.1109)
     """
     policy = plan.policy
-    exact = _sum([part.loss for part in plan.parts])
-    contents = _sum([part.loss_contents for part in plan.parts])
-    if exact is None or contents is None:
-        epsilon, delta = _with_a_delta(plan)
-        epsilon_contents = (1 if policy.neighbours == "replace-one" else 2) * epsilon
-    else:
-        assert plan.query_epsilon is not None
-        # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
-        epsilon = min(float_up(exact), float(plan.query_epsilon))
-        epsilon_contents = epsilon if contents == exact else min(float_up(contents), 2 * epsilon)
-        delta = float_up(sum((part.delta for part in plan.parts), Fraction(0)))
+    epsilon, delta, epsilon_contents = _epsilons(plan)
     return Price(
         epsilon=epsilon,
         delta=delta,
@@ -130,12 +129,32 @@ def price_of(plan: Plan) -> Price:
         noise_scales=_scales(plan),
         nats_level=_level(plan, epsilon_contents),
         rho=_rho(plan, epsilon),
-        curve=_curve(plan, epsilon),
         event=event_of(plan),
         event_contents="" if policy.neighbours == "replace-one" else _event_contents(plan),
-        pure=exact is not None,
+        pure=all(part.loss is not None for part in plan.parts),
         chosen=plan.chosen,
+        parts=tuple(plan.parts),
     )
+
+
+def rho_of_plan(plan: Plan) -> float:
+    """The price's ρ alone: a search for the ε that it allows asks for nothing else, several times."""
+    return _rho(plan, _epsilons(plan)[0])
+
+
+def _epsilons(plan: Plan) -> tuple[float, float, float]:
+    """ε between neighbours, the δ beside it, and ε between any two contents of one unit's data."""
+    policy = plan.policy
+    exact = _sum([part.loss for part in plan.parts])
+    contents = _sum([part.loss_contents for part in plan.parts])
+    if exact is None or contents is None:
+        epsilon, delta = _with_a_delta(plan)
+        return epsilon, delta, (1 if policy.neighbours == "replace-one" else 2) * epsilon
+    assert plan.query_epsilon is not None
+    # The noise keeps the ε that was asked for as a decimal, whose double may lie a hair lower.
+    epsilon = min(float_up(exact), float(plan.query_epsilon))
+    epsilon_contents = epsilon if contents == exact else min(float_up(contents), 2 * epsilon)
+    return epsilon, float_up(sum((part.delta for part in plan.parts), Fraction(0))), epsilon_contents
 
 
 def _sum(losses: Sequence[Fraction | None]) -> Fraction | None:
@@ -154,25 +173,19 @@ def _with_a_delta(plan: Plan) -> tuple[float, float]:
 def _rho(plan: Plan, epsilon: float) -> float:
     """The parts' ρ added up; all that ε allows may be less."""
     added = float_up(sum((part.rho for part in plan.parts), Fraction(0)))
-    return added if _slack(plan) else min(added, rho_of_pure(epsilon))
+    return added if _slack(plan.parts) else min(added, rho_of_pure(epsilon))
 
 
-def _curve(plan: Plan, epsilon: float) -> tuple[float, ...]:
-    """The parts' curves added up; all that ε allows may be less, but not where a δ was left out of one."""
-    added = [sum_up(column) for column in zip(*(part.curve() for part in plan.parts), strict=True)]
-    return tuple(added) if _slack(plan) else tuple(map(min, added, curve_of_pure(epsilon)))
-
-
-def _slack(plan: Plan) -> bool:
+def _slack(parts: Sequence[Measurement]) -> bool:
     """Whether there is a δ: what holds of every ε alone does not hold then."""
-    return any(part.delta > 0 or part.loss is None for part in plan.parts)
+    return any(part.delta > 0 or part.loss is None for part in parts)
 
 
 def _level(plan: Plan, epsilon_contents: float) -> float:
     alpha = plan.policy.caps.alpha
     if alpha is None or any(part.delta > 0 for part in plan.parts):
         return math.inf
-    if not _slack(plan):
+    if not _slack(plan.parts):
         return renyi_of_pure(epsilon_contents, alpha)
     return sum_up(part.level(alpha) for part in plan.parts if isinstance(part, NoisyMeasurement))
 
@@ -190,7 +203,7 @@ def _person(plan: Plan, epsilon_contents: float) -> Bound:
     parts = [_attained(plan, part, part.capacity()) for part in plan.parts]
     upper = up(sum(part.upper for part in parts), len(parts))
     lower = max(part.lower for part in parts)
-    ceiling = math.inf if _slack(plan) else tight_mutual_information(epsilon_contents)
+    ceiling = math.inf if _slack(plan.parts) else tight_mutual_information(epsilon_contents)
     if ceiling < upper:
         return Bound(
             min(lower, ceiling),
@@ -222,7 +235,7 @@ def _table(plan: Plan, epsilon_contents: float) -> float:
     bound = 0.0
     for part in plan.parts:
         bound = up(bound + part.table_nats(units))
-    if plan.policy.neighbours == "replace-one" and not _slack(plan):
+    if plan.policy.neighbours == "replace-one" and not _slack(plan.parts):
         bound = min(bound, tight_mutual_information(up(units * epsilon_contents)))
     return bound
 

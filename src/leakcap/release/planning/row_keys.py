@@ -17,7 +17,15 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from leakcap.release.columns.typed import ReadColumn, aliased, cast, column, free_name
+from leakcap.release.columns.typed import (
+    ReadColumn,
+    aliased,
+    cast,
+    column,
+    free_name,
+    held_as,
+    named_table,
+)
 from leakcap.release.planning.windows import ROWS, keyed, window
 
 __all__ = ["KeyedRows", "placed_by_key"]
@@ -84,15 +92,14 @@ def placed_by_key(given: KeyedRows, place: str, rank: str) -> exp.Query:
         others.subquery("copies", copy=False), copy=False
     )
     found = exp.union(alone, others, distinct=False, copy=False)
-    found = found.with_(_NUMBERED, as_=numbered, copy=False)
-    return found.with_(_REPEATING, as_=repeating, copy=False)
+    return held_as(held_as(found, _NUMBERED, numbered), _REPEATING, repeating)
 
 
 _NUMBERED, _REPEATING = "leakcap_numbered", "leakcap_repeating"
 
 
 def _from(name: str, shown: Sequence[exp.Expression]) -> exp.Select:
-    return exp.Select(expressions=list(shown)).from_(exp.to_table(name), copy=False)
+    return exp.Select(expressions=list(shown)).from_(named_table(name), copy=False)
 
 
 def _among(own: str) -> exp.Exists:
