@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import secrets
+import socket
+import socketserver
 import ssl
+import subprocess
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +31,7 @@ from service.started import Started, started
 
 pytestmark = pytest.mark.slow
 
+CLIENT = Path(__file__).parents[2] / "clients/r"
 ASKING = EXAMPLE.with_name("client-certificates.conf")
 ASKED = {"queries": [{"name": "n", "statistic": "count", "epsilon": 0.01}]}
 
@@ -113,6 +120,79 @@ def test_with_certificate_and_token_of_ones_own_one_is_answered(
         assert thumbprint_in(file) == one.thumbprint
         assert told_of(proxy, request(office.tokens[name]), file) == 200
         assert told_of(proxy, request(office.tokens[name], body=ASKED), file) == 200
+
+
+class Tunnel(socketserver.StreamRequestHandler):
+    """A proxy of the network, by which the curator's name is found: each `CONNECT` leads to this machine."""
+
+    def handle(self) -> None:
+        port = int(self.rfile.readline().split()[1].rpartition(b":")[2])
+        while self.rfile.readline() not in (b"\r\n", b""):
+            pass
+        with socket.create_connection(("127.0.0.1", port)) as onward:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            back = threading.Thread(target=_carried, args=(onward, self.connection))
+            back.start()
+            _carried(self.connection, onward)
+            back.join()
+
+
+def _carried(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while part := source.recv(65536):
+            sink.sendall(part)
+        sink.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture(scope="module")
+def tunnel() -> Iterator[str]:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tunnel) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_the_r_client_shows_the_certificate_and_is_not_answered_without(
+    office: Office, proxy: Proxy, tunnel: str, tmp_path: Path
+) -> None:
+    own = office.shown["ada"].file(tmp_path, "ada")
+    in_r("R", "CMD", "INSTALL", f"--library={tmp_path}", str(CLIENT))
+    known = {"R_LIBS": str(tmp_path), "ADA": office.tokens["ada"], "https_proxy": tunnel}
+    known |= {"TRUSTED": str(proxy.certificate)}
+    url = f"https://{NAME}:{proxy.port}"
+    # The test's own authority is trusted for this call, by no other change.
+    asks = (
+        "made <- leakcap:::request_to; trusting <- function(...) httr2::req_options("
+        "made(...), cainfo = Sys.getenv('TRUSTED')); utils::assignInNamespace('request_to', trusting, 'leakcap'); "
+        "query <- leakcap::leakcap_query('count', "
+        "epsilon = 0.01); answer <- tryCatch(leakcap::leakcap_ask(con, 'ward', query), error = identity); "
+        "cat(class(answer)[1])"
+    )
+    for shown in (f"'{own}'", "NULL"):
+        con = f"con <- leakcap::leakcap_connect('{url}', Sys.getenv('ADA'), certificate = {shown})"
+        said = in_r("Rscript", "-e", f"{con}; {asks}", **known)
+        assert (said == "leakcap_answer") == (shown != "NULL"), said
+    # By the environment, at this address alone.
+    con = f"con <- leakcap::leakcap_connect('{url}', Sys.getenv('ADA'))"
+    for server in (url, "https://elsewhere.example.org"):
+        more = {**known, "LEAKCAP_CERTIFICATE": str(own), "LEAKCAP_SERVER": server}
+        assert (in_r("Rscript", "-e", f"{con}; {asks}", **more) == "leakcap_answer") == (server == url)
+    own.chmod(0o644)
+    said = in_r("Rscript", "-e", f"tryCatch({{{con}}}, error = function(e) cat(conditionMessage(e)))", **more)
+    assert said == ""
+    more["LEAKCAP_SERVER"] = url
+    said = in_r("Rscript", "-e", f"tryCatch({{{con}}}, error = function(e) cat(conditionMessage(e)))", **more)
+    assert "may be opened by others" in said
+
+
+def in_r(*words: str, **known: str) -> str:
+    """What R prints."""
+    done = subprocess.run(
+        words, env={**os.environ, **known}, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_nobody_comes_in_without_a_certificate_that_the_authority_signed_for_them(

@@ -56,6 +56,11 @@ request_to <- function(connection, method, path, body, key) {
   asking <- httr2::req_user_agent(asking, "leakcap-r")
   asking <- httr2::req_timeout(asking, connection$seconds)
   asking <- httr2::req_error(asking, is_error = function(answer) FALSE)
+  if (!is.null(connection$certificate)) {
+    # A key with a passphrase is refused: asked for one, it would wait at the terminal.
+    asking <- httr2::req_options(asking, sslcert = connection$certificate, sslkey = connection$certificate,
+                                 keypasswd = "")
+  }
   token <- connection$token()
   if (!is.null(token)) {
     asking <- httr2::req_headers(asking, Authorization = paste("Bearer", token))
