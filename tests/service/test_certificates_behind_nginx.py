@@ -163,10 +163,10 @@ def test_the_r_client_shows_the_certificate_and_is_not_answered_without(
     url = f"https://{NAME}:{proxy.port}"
     # The test's own authority is trusted for this call, by no other change.
     asks = (
-        "made <- leakcap:::request_to; trusting <- function(...) httr2::req_options("
-        "made(...), cainfo = Sys.getenv('TRUSTED')); utils::assignInNamespace('request_to', trusting, 'leakcap'); "
-        "query <- leakcap::leakcap_query('count', "
-        "epsilon = 0.01); answer <- tryCatch(leakcap::leakcap_ask(con, 'ward', query), error = identity); "
+        "made <- leakcap:::request_to; trusting <- function(...) httr2::req_options(made(...), "
+        "cainfo = Sys.getenv('TRUSTED')); utils::assignInNamespace('request_to', trusting, 'leakcap'); "
+        "query <- leakcap::leakcap_query('count', epsilon = 0.01); "
+        "answer <- tryCatch(leakcap::leakcap_ask(con, 'ward', query), error = identity); "
         "cat(class(answer)[1])"
     )
     for shown in (f"'{own}'", "NULL"):
