@@ -19,6 +19,7 @@ from unittest import mock
 import pytest
 
 import docstrings
+import few_words
 import in_time
 from quick_java import QUICK_JAVA
 from seeded_noise import REAL, SeededNoise
@@ -38,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not os.environ.get(REAL):
         config.pluginmanager.register(SeededNoise(), "leakcap-seeded-noise")
     config.pluginmanager.register(docstrings, "leakcap-docstrings")
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(few_words, "leakcap-few-words")
     if os.environ.get(in_time.ENDS):
         config.pluginmanager.register(in_time, "leakcap-in-time")
     roomy = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM
