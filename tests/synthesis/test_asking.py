@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from command_line import leakcap, record_told, tables_example
 from leakcap.errors import InvalidParameter, InvalidQuery
-from leakcap.synthesis import Microdata, ask_file, synthesize
+from leakcap.synthesis import Microdata, ask_file, fit_generator, synthesize
 from leakcap.tables.boxes import box_sums
 from leakcap.tables.residuals import covariance
 from leakcap.tables.widths import variance_of
@@ -96,10 +97,12 @@ def test_what_was_released_has_the_released_interval_and_the_rest_has_none(file:
 
 def test_exact_counts_lie_in_the_intervals_of_sums_over_keys() -> None:
     """Seeded noise, so that nothing is left to chance: of 40 releases of 12 sums each about 24 of 480 are
-    outside; of half the width a third."""
+    outside; of half the width a third. What is asked of released tables does not hang on the law that rows
+    are drawn from, so that one is fitted for all."""
     data, outside, halved, many = people().to_pylist(), 0, 0, 0
+    fitted = fit_generator(released(seed=0))
     for seed in range(40):
-        file = synthesize(released(seed=seed), rows=20, seed=1)
+        file = synthesize(replace(fitted, released=released(seed=seed)), rows=20, seed=1)
         for ward in POLICY["columns"]["ward"]["keys"]:
             for rooms in ([1, 2], [2, 3, 4], [4], [1, 2, 3, 4]):
                 answer = ask_file(file, where={"ward": ward, "rooms": rooms})

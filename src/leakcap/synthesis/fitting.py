@@ -49,7 +49,7 @@ def nearest_shares(values: Doubles) -> Doubles:
 def centred(values: Doubles) -> Doubles:
     """Less its mean along every axis: the residual of a table."""
     for axis in range(values.ndim):
-        values = values - values.mean(axis=axis, keepdims=True)
+        values = values - np.add.reduce(values, axis=axis, keepdims=True) / values.shape[axis]
     return values
 
 
@@ -81,7 +81,7 @@ def fitted(
         shares = _softmax(logits, blocks)
         misfit, slope = pairs.misfit(shares)
         for block, one in ones:
-            off = centred(shares[:, block].mean(axis=0)) - one.values
+            off = centred(np.add.reduce(shares[:, block], axis=0) / components) - one.values
             misfit += one.precision * float(off @ off)
             slope[:, block] += one.precision * off
         for one in larger:
@@ -89,11 +89,12 @@ def fitted(
         if misfit <= enough or step == _STEPS:
             break
         held = total * _HELD * (_HELD_LAST / _HELD) ** (step / _STEPS)
-        slope += held * np.log(np.maximum(shares, _LEAST) / np.maximum(shares.mean(axis=0), _LEAST))
+        mean_shares = np.add.reduce(shares, axis=0) / components
+        slope += held * np.log(np.maximum(shares, _LEAST) / np.maximum(mean_shares, _LEAST))
         slope *= scale
         for block in blocks:
             own = slope[:, block] * shares[:, block]
-            slope[:, block] = own - shares[:, block] * own.sum(axis=1, keepdims=True)
+            slope[:, block] = own - shares[:, block] * np.add.reduce(own, axis=1, keepdims=True)
         mean = _MEAN * mean + (1.0 - _MEAN) * slope
         square = _SQUARE * square + (1.0 - _SQUARE) * slope**2
         ahead = mean / (1.0 - _MEAN ** (step + 1))
@@ -114,8 +115,9 @@ def _above_noise(one: Target, start: Doubles, blocks: Sequence[slice]) -> int:
 def _softmax(logits: Doubles, blocks: Sequence[slice]) -> Doubles:
     shares = np.empty_like(logits)
     for block in blocks:
-        own = np.exp(logits[:, block] - logits[:, block].max(axis=1, keepdims=True))
-        shares[:, block] = own / own.sum(axis=1, keepdims=True)
+        own = logits[:, block]
+        own = np.exp(own - np.maximum.reduce(own, axis=1, keepdims=True))
+        shares[:, block] = own / np.add.reduce(own, axis=1, keepdims=True)
     return shares
 
 
@@ -150,7 +152,8 @@ class _Pairs:
         components = len(shares)
         apart = np.empty_like(shares)
         for block in self._blocks:
-            apart[:, block] = shares[:, block] - shares[:, block].mean(axis=1, keepdims=True)
+            own = shares[:, block]
+            apart[:, block] = own - np.add.reduce(own, axis=1, keepdims=True) / own.shape[1]
         met = self._met(apart)
         crossed = float(np.vdot(met, apart)) / components
         few = len(self._blocks) * components > shares.shape[1] * math.sqrt(components)

@@ -81,8 +81,9 @@ class Price:
 
         Computed when it is asked for, which a preview does not: it takes longer than all else of a price.
         """
-        added = [sum_up(column) for column in zip(*(part.curve() for part in self.parts), strict=True)]
-        return tuple(added) if _slack(self.parts) else tuple(map(min, added, curve_of_pure(self.epsilon)))
+        curves = [part.curve() for part in self.parts]
+        added = curves[0] if len(curves) == 1 else tuple(map(sum_up, zip(*curves, strict=True)))
+        return added if _slack(self.parts) else tuple(map(min, added, curve_of_pure(self.epsilon)))
 
     @cached_property
     def spend(self) -> Spend:
