@@ -65,6 +65,12 @@ def need(good: object, rule: str) -> None:
         raise Malformed(rule)
 
 
+def doubt(bad: object, why: str, verdict: str = "not proved") -> None:
+    """Settle what a witness shows by itself."""
+    if bad:
+        raise Settled(verdict, why)
+
+
 def read(text: bytes) -> list[dict[str, Any]]:
     """The certificates in a file: one, or several under `certificates`."""
     need(len(text) <= BYTES, f"a file may have {BYTES} bytes at most")
@@ -91,8 +97,7 @@ def _no(text: str) -> Any:
 
 def only(found: Any, *names: str) -> list[Any]:
     """The values of exactly these names."""
-    good = isinstance(found, dict) and set(found) == set(names)
-    need(good, f"expected {', '.join(names) or 'nothing'} alone")
+    need(isinstance(found, dict) and set(found) == set(names), f"expected {', '.join(names) or 'nothing'} alone")
     return [found[name] for name in names]
 
 
@@ -100,8 +105,8 @@ def number(text: Any) -> fmpq:
     """A double in hex, an integer or a fraction: exactly."""
     if not isinstance(text, str) or not (found := NUMBER.fullmatch(text)):
         raise Malformed("a number is text: a double in hex, an integer or a fraction")
-    need(-1022 <= int(found["power"] or 0) <= 1023, "a double's exponent is beyond doubles")
-    need(int(found["bottom"] or 1), "a fraction has no zero below")
+    good = -1022 <= int(found["power"] or 0) <= 1023 and int(found["bottom"] or 1)
+    need(good, "an exponent is one of doubles, and a fraction has no zero below")
     exact = Fraction(float.fromhex(text) if found["power"] else text)
     return fmpq(exact.numerator, exact.denominator)
 
@@ -111,13 +116,11 @@ def end(text: Any) -> Number:
     return INFINITE if text == "inf" else number(text)
 
 
-def law(cells: Any, size: int | None = None) -> Row:
+def law(cells: Any) -> Row:
     """Numbers that are not negative, divided by their exact sum."""
     need(isinstance(cells, list) and 0 < len(cells) <= ENTRIES, f"a distribution has 1 to {ENTRIES} entries")
-    need(size is None or len(cells) == size, "a distribution has an entry for each secret or output")
     values = [number(cell) for cell in cells]
-    short = len(values) < 1000 or all(value.q.bit_length() <= 1100 for value in values)
-    need(short, "long rows are of doubles")
+    need(len(values) < 1000 or all(value.q.bit_length() <= 1100 for value in values), "long rows are of doubles")
     need(all(value >= 0 for value in values), "a probability is not negative")
     total = sum(values, ZERO)
     need(abs(total - 1) <= fmpq(1, 10**9), "a distribution sums to one, up to rounding")
@@ -126,29 +129,27 @@ def law(cells: Any, size: int | None = None) -> Row:
 
 def table(rows: Any) -> list[Row]:
     """The rows of a channel."""
-    need(isinstance(rows, list) and rows and isinstance(rows[0], list), "rows are a list of lists")
-    need(len(rows) * max(len(rows[0]), 1) <= ENTRIES, f"a channel has {ENTRIES} entries at most")
-    return [law(row, len(rows[0])) for row in rows]
+    need(isinstance(rows, list) and rows and all(isinstance(row, list) for row in rows), "rows are a list of lists")
+    need(sum(map(len, rows)) <= ENTRIES, f"a channel has {ENTRIES} entries at most")
+    need(len(set(map(len, rows))) == 1, "rows are of one length")
+    return list(map(law, rows))
 
 
-def order(text: Any) -> Any:
+def order_of(text: Any) -> Any:
     """An order above zero."""
     alpha = end(text)
     need(alpha is INFINITE or 0 < alpha <= 10**6, "an order is above 0, and at most a million or infinite")
     return alpha
 
 
-def neighbours(listed: Any, rows: list[Row]) -> Iterable[tuple[Row, Row]]:
+def neighbours(pairs: Any, rows: list[Row]) -> Iterable[tuple[Row, Row]]:
     """Pairs of rows, both ways round."""
-    need(listed == "all" or isinstance(listed, list), "pairs are `all` or a list")
-    many = len(rows) ** 2 if listed == "all" else len(listed)
+    many = len(rows) ** 2 if pairs == "all" else len(pairs)
     need(many * len(rows[0]) <= WORK, f"pairs times outputs are {WORK} at most")
-    if listed == "all":
+    if pairs == "all":
         return permutations(rows, 2)
-    for pair in listed:
-        good = isinstance(pair, list) and len(pair) == 2
-        need(good and all(type(x) is int and 0 <= x < len(rows) for x in pair), "a pair is of two rows")
-    return ((rows[a], rows[b]) for x, y in listed for a, b in ((x, y), (y, x)))
+    need(all(type(x) is int and 0 <= x < len(rows) for pair in pairs for x in pair), "a pair is of two rows")
+    return ((rows[a], rows[b]) for x, y in pairs for a, b in ((x, y), (y, x)))
 
 
 def le(a: Number, b: Number) -> bool:
@@ -163,11 +164,11 @@ def largest(values: Iterable[Number]) -> Number:
     return max(found) if exact else reduce(arb.max, map(arb, found))
 
 
-def ratio(rows: list[Row], listed: Any) -> Number:
+def ratio(rows: list[Row], pairs: Any) -> Number:
     """ln max over pairs and outputs of P(y|x)/P(y|x'): ε."""
     most, both = ONE, [(max(column), min(column)) for column in zip(*rows, strict=True)]
-    if listed != "all":
-        both = [two for p, q in neighbours(listed, rows) for two in zip(p, q, strict=True)]
+    if pairs != "all":
+        both = [two for p, q in neighbours(pairs, rows) for two in zip(p, q, strict=True)]
     for p, q in both:
         if p > 0 == q:
             return INFINITE
@@ -186,57 +187,57 @@ def divergence(p: Row, q: Sequence[Number], alpha: fmpq) -> Number:
     return sum((arb(a) * (arb(a) / arb(b)).log() for a, b in apart), arb(0))
 
 
-def hockey_stick(rows: list[Row], listed: Any, gamma: fmpq) -> Number:
+def hockey_stick(rows: list[Row], pairs: Any, gamma: fmpq) -> Number:
     """max over pairs of Σ (P − γQ)₊; total variation at γ = 1."""
-    each = (zip(p, q, strict=True) for p, q in neighbours(listed, rows))
+    each = (zip(p, q, strict=True) for p, q in neighbours(pairs, rows))
     return largest(sum((max(a - gamma * b, ZERO) for a, b in both), ZERO) for both in each)
 
 
-def farthest(rows: list[Row], listed: Any, alpha: Any) -> Number:
+def farthest(rows: list[Row], pairs: Any, order: Any) -> Number:
     """max over pairs of D_α(P‖Q); Kullback and Leibler's at α = 1."""
-    need(alpha is not INFINITE, "`ratio` is for the infinite order")
-    return largest(divergence(p, q, alpha) for p, q in neighbours(listed, rows))
+    need(order is not INFINITE, "`ratio` is for the infinite order")
+    return largest(divergence(p, q, order) for p, q in neighbours(pairs, rows))
 
 
-def information(rows: Any, prior: Row, alpha: Any) -> arb:
+def information(rows: Any, prior: Row, order: Any) -> arb:
     """Sibson's information of order α under a prior, in nats; mutual information at α = 1."""
     seen = [(arb(p), row) for p, row in zip(prior, rows, strict=True) if p]
     columns, total = zip(*(row for _, row in seen), strict=True), arb(0)
-    if alpha is INFINITE:
+    if order is INFINITE:
         return arb(sum(map(max, columns), ZERO)).log()
     for column in columns:
         cells = [(p, arb(c)) for (p, _), c in zip(seen, column, strict=True) if c]
-        if cells and alpha == 1:
+        if cells and order == 1:
             mean = sum((p * c for p, c in cells), arb(0))
             total += sum((p * c * (c / mean).log() for p, c in cells), arb(0))
         elif cells:
-            total += (sum((p * (c.log() * alpha).exp() for p, c in cells), arb(0)).log() / alpha).exp()
-    return total if alpha == 1 else total.log() * arb(alpha / (alpha - 1))
+            total += (sum((p * (c.log() * order).exp() for p, c in cells), arb(0)).log() / order).exp()
+    return total if order == 1 else total.log() * arb(order / (order - 1))
 
 
-def capacity(rows: Any, alpha: Any, prior: Any, centre: Any) -> Ends:
+def capacity(rows: Any, prior: Any, centre: Any, order: Any = ONE) -> Ends:
     """sup over priors: at least that of the witness' prior, at most the distance to its centre."""
-    low, middle = information(rows, law(prior), alpha), [arb(q) if q else q for q in law(centre)]
-    if alpha is INFINITE:
-        return low, information(rows, [ONE] * len(rows), alpha)
-    return low, largest(divergence(row, middle, alpha) for row in rows)
+    low, middle = information(rows, law(prior), order), [arb(q) if q else q for q in law(centre)]
+    if order is INFINITE:
+        return low, information(rows, [ONE] * len(rows), order)
+    return low, largest(divergence(row, middle, order) for row in rows)
 
 
-def geometric(steps: Any, decay: fmpq, *guess: Any) -> Ends:
+def geometric(steps: Any, decay: fmpq, **guess: Any) -> Ends:
     """Two-sided geometric noise on 0 … steps; outputs beyond either end tell what the end tells."""
     s, inner = (-arb(decay)).exp(), range(1, steps if type(steps) is int else 0)
     need(0 < len(inner) + 1 == steps <= 256 and 0 < s < 1, "1 to 256 steps, and a decay above 0")
     edge, share = 1 / (1 + s), (1 - s) / (1 + s)
     rows = ([edge * s**x, *(share * s ** abs(y - x) for y in inner), edge * s ** (steps - x)] for x in range(steps + 1))
-    return capacity(list(rows), ONE, *guess)
+    return capacity(list(rows), **guess)
 
 
-def additive(noise: Any, scales: fmpq) -> Ends:
+def additive(noise: Any, range: fmpq) -> Ends:
     """Of a number within so many scales of its noise: at least what both ends alike tell, at most their mixture's
     distance to an end or to the middle, where it is largest (Gaussian noise: D'' grows from the middle on).
     """
-    need(noise in ("laplace", "gaussian") and 0 < scales <= 64, "Laplace or Gaussian noise, a range up to 64")
-    e, half, edge = arb(scales), arb(scales) / 2, arb(2 + math.isqrt(2 * ctx.prec))
+    need(noise in ("laplace", "gaussian") and 0 < range <= 64, "Laplace or Gaussian noise, a range up to 64")
+    e, half, edge = arb(range), arb(range) / 2, arb(2 + math.isqrt(2 * ctx.prec))
     if noise == "gaussian":
 
         def apart(x: arb) -> arb:  # ln cosh(half·y) is at most half·|y|: what lies beyond the edges
@@ -281,15 +282,13 @@ def exact_mix(weights: Row, rows: list[Row]) -> Row:
     return [sum((p * row[y] for p, row in used), ZERO) for y in range(len(rows[0]))]
 
 
-def conversion(edges: dict[str, Any], problem: Any) -> Ends:
+def conversion(edges: dict[str, Any], edge: Any, **given: Any) -> Ends:
     """What a guarantee implies: the value of an edge's formula, and of what attains it where it is tight."""
-    edge: Any = problem.get("edge") if isinstance(problem, dict) else None
     need(isinstance(edge, str) and edge in edges, "`edge` is a conversion that this program knows")
-    names, formula = edges[edge]
-    values = [number(value) for value in only(problem, "edge", *names.split())[1:]]
+    values = list(map(number, only(given, *edges[edge][0].split())))
     need(all(0 <= v <= 10**6 for v in values), "numbers of a guarantee are from 0 to a million")
-    need("alpha" not in problem or number(problem["alpha"]) > 1, "α is more than 1")
-    value = formula(*map(arb, values)).max(arb(0))
+    need("alpha" not in given or number(given["alpha"]) > 1, "α is more than 1")
+    value = edges[edge][1](*map(arb, values)).max(arb(0))
     return (ZERO if edge == "renyi_to_delta_at" else value), value  # all others are attained
 
 
@@ -318,13 +317,12 @@ DELTAS: dict[str, Any] = {
 class Part(NamedTuple):
     """A loss L: M(z) = E[e^{zL}; L < ∞], or with a lift a bound on |M| from Im z on; P(L = ∞); how often.
 
-    Of Gaussian noise its mu and the rate of its sample; of a coin its ε; where D_α is αρ, or no more than that, ρ.
+    Of Gaussian noise its mu; of a coin its ε; where D_α is αρ, or no more than that, ρ.
     """
 
     moments: Any
     never: fmpq = ZERO
     mu: fmpq = ZERO
-    rate: fmpq = ONE
     rho: fmpq = ZERO
     odds: fmpq | None = None
     times: int = 1
@@ -393,7 +391,7 @@ def of_gaussian(mu: fmpq, rate: fmpq, added: bool) -> Part:
         off *= (up * up / 2).exp() * arb(0, 1)
         return acb.integral(inside, acb(-edge), acb(edge)) / (2 * arb.pi()).sqrt() + acb(off, off)
 
-    return Part(moments, ZERO, mu, rate, mu * mu / 2 if rate == 1 else ZERO)
+    return Part(moments, mu=mu, rho=mu * mu / 2 if rate == 1 else ZERO)
 
 
 def mean(parts: Sequence[Part], z: acb, lifts: Sequence[arb] | None = None) -> acb:
@@ -402,19 +400,16 @@ def mean(parts: Sequence[Part], z: acb, lifts: Sequence[arb] | None = None) -> a
     return math.prod(each, start=acb(1))
 
 
-GUESS, LINE = "prior centre", "abscissa step right lifts nodes"
-
-
-def delta_at(parts: Sequence[Part], at: Number, *line: Any) -> arb:
+def delta_at(
+    event: Told, at: Number, abscissa: Any, step: Any, right: Any, lifts: Any, nodes: Any, side: int = 0
+) -> arb:
     """δ at an ε: (1/2πi) ∫ M(z) e^{−zε} / (z(z + 1)) dz on Re z = c by the trapezoid rule, whose aliases are ≥ 0."""
-    (*texts, lifts, nodes), x = line, arb(at)
-    c, h, right = (arb(number(text)) for text in texts)
+    parts, x, (c, h, right) = event.sides[side], arb(at), (arb(number(text)) for text in (abscissa, step, right))
     need(type(nodes) is int and 0 < nodes * len(parts) <= NODES, f"nodes times parts are {NODES} at most")
     need(h > 0 and 0 < c < right <= 10**6, "a step is above 0, and an abscissa between 0 and `right`")
-    need(isinstance(lifts, list) and len(lifts) == len(parts), "each part has a lift")
-    above = [arb(number(text)) for text in lifts]
+    above = list(map(arb, map(number, lifts)))
     good = all(y > 0 and 2 * y * arb(one.mu) < arb.pi() for y, one in zip(above, parts, strict=True))
-    need(good, "0 < lift < π/2μ")
+    need(good, "each part has a lift, 0 < lift < π/2μ")
     total, period = acb(0), 2 * arb.pi() / h
     for z in (acb(c, h * k) for k in range(nodes + 1)):
         total += mean(parts, z) * (-z * x).exp() / (z * (z + 1)) * (2 if z.imag > 0 else 1)
@@ -443,15 +438,15 @@ def coins(count: int, odds: fmpq, at: Number) -> arb:
     return total
 
 
-def epsilon_at(one: Told, delta: fmpq, *sides: Any) -> Ends:
+def epsilon_at(event: Told, delta: fmpq, lower: Any, upper: Any) -> Ends:
     """The ε at a δ of losses that add up, by δ at a place on either side."""
     need(delta < 1, "a δ is below 1")
     ends: list[Number] = [ZERO, INFINITE]
-    for side, found in enumerate(sides):
-        if found is not None:
-            text, *line = only(found, "at", *LINE.split())
-            value, place = delta_at(one.sides[0], number(text), *line), number(text)
+    for side, line in enumerate((lower, upper)):
+        if line is not None:
+            place = number(only(line, "at", *LINE.split())[0])
             need(place >= 0, "an ε is from 0 on")
+            value = delta_at(event, **line | {"at": place})
             if le(value, delta) if side else le(delta, value):
                 ends[side] = place
     return ends[0], ends[1]
@@ -489,7 +484,7 @@ def coin(epsilon: fmpq, delta: fmpq = ZERO) -> Told:
 
 def discrete_laplace(rate: fmpq, steps: fmpq) -> Told:
     """Geometric noise: ρ is D₁, and it is a function of Laplace noise a little farther away."""
-    need(steps.q == 1, "a sensitivity is whole")
+    need(steps.q == 1 and rate > 0, "a sensitivity is whole, and a rate above 0")
     r, e = arb(rate), rate * steps
     rho = r * (arb(steps) - (1 - (-arb(e)).exp()) / r.sinh())
     return of_loss(e, rho, of_laplace(e, rate), scales=e + e * e / (4 * steps))
@@ -504,7 +499,7 @@ def gaussian(noise: fmpq, rate: fmpq = ONE) -> Told:
 def sampled(rate: fmpq, one: Told) -> Told:
     """The same on a Poisson sample."""
     ((left,), _) = one.sides
-    need(left.mu > 0 and left.rate == left.times == 1, "samples are of Gaussian noise")
+    need(left.mu > 0 and left.rho > 0 and left.times == 1, "samples are of Gaussian noise")
     return gaussian(1 / left.mu, rate)
 
 
@@ -552,8 +547,7 @@ EVENTS: dict[str, tuple[str, Callable[..., Told]]] = {
 
 def tells(event: Any) -> Told:
     """What an event tells."""
-    if (name := event["name"]) not in EVENTS:
-        raise Settled("not proved", f"no price of `{str(name)[:60]}` is known")
+    doubt((name := event["name"]) not in EVENTS, f"no price of `{str(name)[:60]}` is known")
     fields, made = EVENTS[name][0].split(), EVENTS[name][1]
     values = only(event, *fields, "name")
     return made(*(field(one, str(v) if type(v) is int else v) for one, v in zip(fields, values, strict=False)))
@@ -563,7 +557,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("rows", "a", "b"), table),
     **dict.fromkeys(("p", "q", "prior"), law),
     **dict.fromkeys(("pairs", "noise", "steps", "head", "accounts", "account", "currency"), lambda found: found),
-    **{"order": order, "event": tells, "events": lambda found: list(map(tells, found))},
+    **{"order": order_of, "event": tells, "events": lambda found: list(map(tells, found))},
 }
 
 
@@ -576,24 +570,17 @@ def field(name: str, found: Any) -> Any:
     return exact
 
 
-@cache
-def told(text: str) -> Told:
-    """What an event in a chain tells."""
-    return tells(read(text.encode())[0])
-
-
-def renyi(one: Told, alpha: Any) -> Number:
+def renyi(event: Told, order: Any) -> Number:
     """D_α of losses that add up."""
-    need(alpha is not INFINITE and alpha > 1, "an order is above 1, and finite")
-    return sum((loss.renyi(alpha) for loss in one.sides[0]), ZERO)
+    need(order is not INFINITE and order > 1, "an order is above 1, and finite")
+    return sum((loss.renyi(order) for loss in event.sides[0]), ZERO)
 
 
-def price(one: Told, alpha: Any) -> Ends:
-    """What an event tells at most, at an order; its ε at ∞."""
-    need(alpha is INFINITE or alpha >= 1, "an order is 1 or more")
-    if one.delta != 0:  # what happens with its δ may tell anything
-        raise Settled("not proved", "an event with a δ has no price without it")
-    return ZERO, one.epsilon if alpha is INFINITE else one.rho if alpha == 1 else one.renyi(alpha)
+def price(event: Told, order: Any) -> Ends:
+    """What an event tells at most, at an order; its ε at ∞. What happens with its δ may tell anything."""
+    need(order is INFINITE or order >= 1, "an order is 1 or more")
+    doubt(event.delta != 0, "an event with a δ has no price without it")
+    return ZERO, event.epsilon if order is INFINITE else event.rho if order == 1 else event.renyi(order)
 
 
 # Ledgers: a row's hash is the SHA-256 of its text; money is whole ticks, 10⁻¹² of a unit; null is without a bound.
@@ -606,7 +593,7 @@ ORDERS = sorted([*FILTER, *(fmpq(k, 4) for k in (4, 7, 9, 11, 14, 18, 22, 28, 36
 @cache
 def short(text: str, charged: tuple[Any, ...], lines: str) -> str:
     """Which amount may be less than what an event tells, by its name."""
-    one, nats = told(text), [INFINITE if n == inf else fmpq(n, TICK) for n in charged]
+    one, nats = tells(read(text.encode())[0]), [INFINITE if n == inf else fmpq(n, TICK) for n in charged]
     at, given, curve = nats[0], nats[1], [(a, one.renyi(a)) for a in ORDERS[1:]]
     if not le(one.delta, given):
         return "delta"
@@ -622,16 +609,15 @@ def short(text: str, charged: tuple[Any, ...], lines: str) -> str:
 
 
 def nearly(one: Told, curve: Any, at: Number, left: Number, lines: Any) -> bool:
-    """Whether an ε holds but for a δ: by the divergence at an order, or along a line for each direction."""
-    by_order, at_line = DELTAS["renyi_to_delta_at"][1], (only(line, *LINE.split()) for line in lines or ())
+    """Whether an ε holds but for a δ: by the divergence at an order, as coins, or along a line in each direction."""
+    by_order, parts, odds = DELTAS["renyi_to_delta_at"][1], one.sides[0], one.sides[0][0].odds
     if any(le(by_order(arb(a), arb(nats), arb(at)), left) for a, nats in curve):
         return True
-    side, odds = one.sides[0], one.sides[0][0].odds
-    if odds is not None and all(part.odds == odds for part in side):
-        return le(coins(sum(part.times for part in side), odds, at), left)
-    each = zip(one.sides, at_line, strict=False) if all(part.moments for part in side) else ()
-    found = [le(delta_at(parts, at, *line), left) for parts, line in each]
-    return found == [True, True]
+    if odds is not None and all(part.odds == odds for part in parts):
+        return le(coins(sum(part.times for part in parts), odds, at), left)
+    need(not lines or len(lines) == 2, "lines are of both directions")
+    good = lines and all(part.moments for part in parts)
+    return bool(good) and all(le(delta_at(one, at, **line, side=k), left) for k, line in enumerate(lines))
 
 
 @cache
@@ -688,7 +674,7 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
 
     Rows that do not follow one another are no certificate.
     """
-    sums, limits, previous, parts = {"everything": NOTHING}, dict[str, Any](everything={}), "0" * 64, 0
+    sums, limits, previous = {"everything": NOTHING}, dict[str, Any](everything={}), "0" * 64
     room, laws = 0, list[Any]()
     need(which in ("all", "everything"), "accounts are `all` or `everything`")
     need(isinstance(lines, dict) and len(lines) <= 64, "lines are for 64 rows at most")
@@ -697,8 +683,6 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
         row, caps = read(text.encode())[0], limits["everything"]
         *amounts, curve, kind, event, slot, shown, day = only(row, *ROW)[:12]
         need(DAY.fullmatch(day), f"row {place} has no day")
-        parts += event.count("{")
-        need(parts <= 1 << 16, "events have 65,536 parts at most")
         follows = (row["seq"], row["previous"], row["format"], kind == "open") == (place, previous, 6, place == 1)
         need(follows, f"row {place} does not follow the row before it")
         previous, asked = sha256(text.encode()).hexdigest(), int(shown) if kind == "lost" else int(kind == "reserve")
@@ -708,8 +692,7 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
         charges = kind in ("open", "amend", "reserve", "plan", "lost")
         need(charges or not (any(charged) or event or slot), f"row {place} charges, and is no charge")
         if kind in ("open", "amend"):
-            if prices and kind == "amend":
-                raise Settled("not proved", f"row {place} carries over what no event shows")
+            doubt(prices and kind == "amend", f"row {place} carries over what no event shows")
             carried = (*charged[:6], sums["everything"][6], *charged[7:])
             need(all(map(ge, carried, sums["everything"])), f"row {place} carries over less than was spent")
             sums["everything"], limits["everything"] = carried, read(shown.encode())[0]["caps"]
@@ -719,10 +702,9 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
             continue
         if not any(charged):
             continue
-        if prices and not event:
-            raise Settled("not proved", f"row {place} has no event of its own")
-        if prices and (name := short(event, charged, json.dumps(lines.get(str(place))))):
-            raise Settled("not proved", f"row {place}: `{name}` may be less than its event's")
+        doubt(prices and not event, f"row {place} has no event of its own")
+        name = short(event, charged, json.dumps(lines.get(str(place)))) if prices else ""
+        doubt(name, f"row {place}: `{name}` may be less than its event's")
         if kind == "plan":
             whole = read(event.encode())[0]
             for law_of_each, count, _ in (only(one, "event", "count", "name") for one in whole.get("events", [whole])):
@@ -731,8 +713,8 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
         if slot:
             room -= 1
             need(room >= 0 and kind == "reserve", f"row {place} is from a slot that no plan had")
-            if prices and not (len(laws) == 1 and admitted(laws[0], event)):
-                raise Settled("not proved", f"row {place} may be more than its slot has")
+            good = not prices or (len(laws) == 1 and admitted(laws[0], event))
+            doubt(not good, f"row {place} may be more than its slot has")
         apart = {"analysts", "each_analyst", "groups", "period"} & set(caps)
         need(which == "everything" or kind != "lost" or not apart, "whose what was lost was is not shown")
         own = accounts(shown, day, caps) if which == "all" and kind == "reserve" else {}
@@ -741,35 +723,33 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
             added = (*[0] * 6, asked, *[0] * 31) if free else charged
             sums[name], limits[name] = tuple(map(add, sums.get(name, NOTHING), added)), limit or {}
             passed = (cap for cap, spent, most in held(sums[name], limits[name], caps) if spent > most)
-            if cap := next(passed, ""):
-                raise Settled("refuted", f"row {place} passes the cap `{cap}` of {name}")
+            cap = next(passed, "")
+            doubt(cap, f"row {place} passes the cap `{cap}` of {name}", "refuted")
     return sums, limits
 
 
 def admitted(slot: Any, event: str) -> bool:
     """Whether an answer is a function of what a slot has: of a coin of its ε, or of Laplace noise."""
-    own, most = told(event), tells(slot)
+    own, most = tells(read(event.encode())[0]), tells(slot)
     if slot["name"] == "LaplaceDpEvent":
         return le(own.scales, most.scales)
     return slot["name"] == "EpsilonDeltaDpEvent" and own.delta == most.delta == 0 and le(own.epsilon, most.epsilon)
 
 
-def spent(prices: bool, head: Any, delta: fmpq, own: fmpq, which: Any, texts: Any, lines: Any) -> Ends:
+def spent(prices: bool, head: Any, delta: fmpq, delta_of_answers: fmpq, accounts: Any, rows: Any, lines: Any) -> Ends:
     """The ε of all rows of a chain, but for δ and what answers have of their own."""
     need(0 < delta < 1, "δ is from 0 to 1")
-    sums = walked(prices, head, which, texts, lines)[0]["everything"]
-    if sums[1] > own * TICK:
-        raise Settled("refuted", "answers have more δ of their own")
+    sums = walked(prices, head, accounts, rows, lines)[0]["everything"]
+    doubt(sums[1] > delta_of_answers * TICK, "answers have more δ of their own", "refuted")
     found = least(sums, delta, FILTER, True)
     return ZERO, INFINITE if found == inf else fmpq(found, TICK)
 
 
-def balance(prices: bool, head: Any, account: Any, currency: Any, texts: Any, lines: Any) -> Ends:
+def balance(prices: bool, head: Any, account: Any, currency: Any, rows: Any, lines: Any) -> Ends:
     """What all rows of a chain come to in one currency, as it is held against the cap of an account."""
     need(currency in NAMES, f"a currency is one of {', '.join(NAMES)}")
-    if prices and currency.startswith("nats"):
-        raise Settled("not proved", "nats are added up as they were charged")
-    sums, caps = walked(prices, head, "everything" if account == "everything" else "all", texts, lines)
+    doubt(prices and currency.startswith("nats"), "nats are added up as they were charged")
+    sums, caps = walked(prices, head, "everything" if account == "everything" else "all", rows, lines)
     shown = {*sums, *(f"group {name}" for name in caps["everything"].get("groups", {}))}
     need(account in shown or account.startswith("analyst "), "an account is one that rows show")
     each = held(sums.get(account, NOTHING), caps.get(account, {}), caps["everything"])
@@ -777,31 +757,19 @@ def balance(prices: bool, head: Any, account: Any, currency: Any, texts: Any, li
     return ZERO, INFINITE if found == inf else fmpq(found, 1 if currency == "queries" else TICK)
 
 
-LEDGER, BALANCE = "head delta delta_of_answers accounts", "head account currency"
-# What finds both ends, the fields of problem and witness in its order, the unit (of a balance its currency), formula.
+GUESS, LINE, CHAIN = "prior centre", "abscissa step right lifts nodes", "rows lines"
+# What finds both ends, by names of fields; those of the problem and of the witness; unit (of a balance its currency).
 KINDS: dict[str, tuple[Callable[..., Number | Ends], str, str, str, str]] = {
     "ratio": (ratio, "rows pairs", "", "nats", "ln max_{x,x',y} P(y|x)/P(y|x')"),
     "hockey-finite": (hockey_stick, "rows pairs gamma", "", "probability", "max_{x,x'} Σ_y (P(y|x) − γ P(y|x'))₊"),
     "renyi-finite": (farthest, "rows pairs order", "", "nats", "max_{x,x'} D_α(P(·|x) ‖ P(·|x'))"),
-    "shannon": (
-        lambda rows, *two: capacity(rows, ONE, *two),
-        "rows",
-        GUESS,
-        "nats",
-        "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)",
-    ),
+    "shannon": (capacity, "rows", GUESS, "nats", "I(prior) ≤ sup_π I(π) ≤ max_x KL(P(·|x) ‖ centre)"),
     "sibson": (capacity, "rows order", GUESS, "nats", "I_α(prior) ≤ sup_π I_α(π) ≤ max_x D_α(P(·|x) ‖ centre)"),
     "information": (information, "rows prior order", "", "nats", "I_α(prior), Sibson's"),
     "additive-geometric": (geometric, "steps decay", GUESS, "nats", "sup_π I(X; X + Z), X whole"),
     "additive": (additive, "noise range", "", "nats", "sup_π I(X; X + Z), 0 ≤ X ≤ range"),
     "renyi": (renyi, "event order", "", "nats", "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses"),
-    "delta-composed": (
-        lambda one, *line: delta_at(one.sides[0], *line),
-        "event at",
-        LINE,
-        "probability",
-        "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses",
-    ),
+    "delta-composed": (delta_at, "event at", LINE, "probability", "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses"),
     "epsilon-composed": (epsilon_at, "event delta", "lower upper", "nats", "min ε ≥ 0: δ(ε) ≤ δ, L a sum of losses"),
     "conversion": (partial(conversion, NATS), "", "", "nats", "what follows from a guarantee"),
     "conversion-delta": (partial(conversion, DELTAS), "", "", "probability", "the δ that follows from a guarantee"),
@@ -810,8 +778,8 @@ KINDS: dict[str, tuple[Callable[..., Number | Ends], str, str, str, str]] = {
 }
 for priced, named, how in ((True, "", "each no less than its event"), (False, "-as-charged", "as they stand")):
     caps = f"of a chain's charges, {how}; its caps hold"
-    KINDS[f"filter{named}"] = partial(spent, priced), LEDGER, "rows lines", "nats", f"ε {caps}"
-    KINDS[f"balance{named}"] = partial(balance, priced), BALANCE, "rows lines", "", f"sum in a currency {caps}"
+    KINDS[f"filter{named}"] = partial(spent, priced), "head delta delta_of_answers accounts", CHAIN, "nats", f"ε {caps}"
+    KINDS[f"balance{named}"] = partial(balance, priced), "head account currency", CHAIN, "", f"sum in a currency {caps}"
 FORMULAS = {kind: known[-1] for kind, known in KINDS.items()}
 
 
@@ -833,12 +801,14 @@ def check(found: Any) -> Verdict:
     before, (measure, fields, shown, due, _) = ctx.prec, KINDS[kind]
     try:
         need(unit == (due or found["problem"]["currency"]), f"the unit of {kind} is {due or 'its currency'}")
+        problem, witness = found["problem"], found["witness"]
+        only(problem, *fields.split()) if fields else None
+        only(witness, *shown.split())
         # More digits help only where a number of a finite channel is nearly a claim's end.
-        for ctx.prec in PRECISIONS if "event" not in fields and "head" not in fields else PRECISIONS[:1]:
-            given = (
-                map(field, fields.split(), only(found["problem"], *fields.split())) if fields else [found["problem"]]
-            )
-            ends = measure(*given, *only(found["witness"], *shown.split()))
+        for bits in PRECISIONS if "event" not in fields and "head" not in fields else PRECISIONS[:1]:
+            ctx.prec = bits
+            given = {name: field(name, problem[name]) for name in fields.split()} or problem
+            ends = measure(**given, **witness)
             least, most = ends if isinstance(ends, tuple) else (ends, ends)
             if le(most, high) and (le(low, ZERO) or le(low, least)):
                 return Verdict(kind, "proved", f"{said} {unit}")

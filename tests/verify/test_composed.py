@@ -154,6 +154,15 @@ def test_what_is_too_dear_to_check_is_only_stated() -> None:
     assert (found["kind"], found["evidence"]) == ("stated", "numerical")
 
 
+def test_no_line_says_of_itself_in_which_direction_it_runs() -> None:
+    """δ of the other direction may be smaller: it would prove too much."""
+    found = made("sampled, added")
+    for side in ("lower", "upper"):
+        assert verdict(changed(found, ("witness", side, "side"), 1)) == "refused"
+    assert verdict(changed(made("sampled, δ"), ("witness", "side"), 1)) == "refused"
+    assert verdict(changed(made("sampled, δ"), ("problem", "side"), 1)) == "refused"
+
+
 def test_hostile_problems_are_refused() -> None:
     found = made("sampled, δ")
     events = ("problem", "event", "events")
