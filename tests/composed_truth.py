@@ -27,7 +27,7 @@ def _truth(kind: str, text: str) -> tuple[mpf, mpf]:
         return _geometric(given["steps"], exact(number(given["decay"]))), KNOWN
     if kind == "additive":
         return _ends(given["noise"], exact(number(given["range"]))), KNOWN
-    parts = parts_of(given["event"])
+    parts = parts_of(given["losses"])
     if kind == "renyi":
         alpha = exact(number(given["order"]))
         if any(_never(part) for part in parts):

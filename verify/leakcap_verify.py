@@ -401,10 +401,10 @@ def mean(parts: Sequence[Part], z: acb, lifts: Sequence[arb] | None = None) -> a
 
 
 def delta_at(
-    event: Told, at: Number, abscissa: Any, step: Any, right: Any, lifts: Any, nodes: Any, side: int = 0
+    losses: Told, at: Number, abscissa: Any, step: Any, right: Any, lifts: Any, nodes: Any, side: int = 0
 ) -> arb:
     """δ at an ε: (1/2πi) ∫ M(z) e^{−zε} / (z(z + 1)) dz on Re z = c by the trapezoid rule, whose aliases are ≥ 0."""
-    parts, x, (c, h, right) = event.sides[side], arb(at), (arb(number(text)) for text in (abscissa, step, right))
+    parts, x, (c, h, right) = losses.sides[side], arb(at), (arb(number(text)) for text in (abscissa, step, right))
     need(type(nodes) is int and 0 < nodes * len(parts) <= NODES, f"nodes times parts are {NODES} at most")
     need(h > 0 and 0 < c < right <= 10**6, "a step is above 0, and an abscissa between 0 and `right`")
     above = list(map(arb, map(number, lifts)))
@@ -438,7 +438,7 @@ def coins(count: int, odds: fmpq, at: Number) -> arb:
     return total
 
 
-def epsilon_at(event: Told, delta: fmpq, lower: Any, upper: Any) -> Ends:
+def epsilon_at(losses: Told, delta: fmpq, lower: Any, upper: Any) -> Ends:
     """The ε at a δ of losses that add up, by δ at a place on either side."""
     need(delta < 1, "a δ is below 1")
     ends: list[Number] = [ZERO, INFINITE]
@@ -446,7 +446,7 @@ def epsilon_at(event: Told, delta: fmpq, lower: Any, upper: Any) -> Ends:
         if line is not None:
             place = number(only(line, "at", *LINE.split())[0])
             need(place >= 0, "an ε is from 0 on")
-            value = delta_at(event, **line | {"at": place})
+            value = delta_at(losses, **line | {"at": place})
             if le(value, delta) if side else le(delta, value):
                 ends[side] = place
     return ends[0], ends[1]
@@ -454,13 +454,15 @@ def epsilon_at(event: Told, delta: fmpq, lower: Any, upper: Any) -> Ends:
 
 class Told(NamedTuple):
     """What an event tells at most: ε, δ, and, but for its δ, ρ, which bounds D₁ too, and the losses of somebody
-    who leaves and of somebody who joins. Of a function of Laplace noise, how many scales away that is.
+    who leaves and of somebody who joins; whether these are all that it tells, and not only at most. Of a function of
+    Laplace noise, how many scales away that is.
     """
 
     epsilon: Number
     delta: fmpq
     rho: Number
     sides: tuple[tuple[Part, ...], tuple[Part, ...]]
+    exact: bool = True
     scales: Number = INFINITE
 
     def renyi(self, alpha: fmpq) -> Number:
@@ -473,13 +475,13 @@ class Told(NamedTuple):
 
 def of_loss(epsilon: Number, rho: Number, *both: Part, delta: fmpq = ZERO, scales: Number = INFINITE) -> Told:
     """What one loss tells, the same in both directions or not."""
-    return Told(epsilon, delta, rho, ((both[0],), (both[-1],)), scales)
+    return Told(epsilon, delta, rho, ((both[0],), (both[-1],)), scales=scales)
 
 
 def coin(epsilon: fmpq, delta: fmpq = ZERO) -> Told:
     """Any answer of this ε and δ: but for its δ a coin with odds of e^ε."""
     loss = of_laplace(epsilon, epsilon)._replace(odds=epsilon)
-    return of_loss(epsilon, NATS["pure_to_kl"][1](arb(epsilon)), loss, delta=delta)
+    return of_loss(epsilon, NATS["pure_to_kl"][1](arb(epsilon)), loss, delta=delta)._replace(exact=False)
 
 
 def discrete_laplace(rate: fmpq, steps: fmpq) -> Told:
@@ -499,7 +501,7 @@ def gaussian(noise: fmpq, rate: fmpq = ONE) -> Told:
 def sampled(rate: fmpq, one: Told) -> Told:
     """The same on a Poisson sample."""
     ((left,), _) = one.sides
-    need(left.mu > 0 and left.rho > 0 and left.times == 1, "samples are of Gaussian noise")
+    need(one.exact and left.mu > 0 and left.rho > 0 and left.times == 1, "samples are of Gaussian noise")
     return gaussian(1 / left.mu, rate)
 
 
@@ -515,11 +517,11 @@ def together(each: list[Told], count: fmpq = ONE) -> Told:
     """Several answers with fresh noise each, so many times."""
     need(each and count.q == 1 and 0 < count <= 10**12, "events are one or more, and a count from 1 to 10¹²")
     n = int(count.p)
-    total = [n * sum(column, ZERO) for column in zip(*(one[:3] + one[4:] for one in each), strict=True)]
+    total = [n * sum(column, ZERO) for column in zip(*((*one[:3], one.scales) for one in each), strict=True)]
     parts = (chain(*(one.sides[side] for one in each)) for side in (0, 1))
     left, joined = (tuple(one._replace(times=n * one.times) for one in side) for side in parts)
     need(len(left) <= 4 * NODES, f"losses are {4 * NODES} at most")
-    return Told(total[0], total[1], total[2], (left, joined), total[3])
+    return Told(total[0], total[1], total[2], (left, joined), all(one.exact for one in each), total[3])
 
 
 EVENTS: dict[str, tuple[str, Callable[..., Told]]] = {
@@ -532,7 +534,7 @@ EVENTS: dict[str, tuple[str, Callable[..., Told]]] = {
     "GaussianDpEvent": ("noise_multiplier", gaussian),
     "PoissonSampledDpEvent": ("sampling_probability event", sampled),
     "DiscreteGaussianDpEvent": ("variance squared_sensitivity", lambda v, s: EVENTS["ZCDpEvent"][1](s / (2 * v))),
-    "ZCDpEvent": ("rho", lambda rho: of_loss(INFINITE, rho, Part(None, rho=rho))),
+    "ZCDpEvent": ("rho", lambda rho: of_loss(INFINITE, rho, Part(None, rho=rho))._replace(exact=False)),
     "RandomizedResponseDpEvent": ("noise_parameter num_buckets", response),
     "RowsDpEvent": ("p q", lambda p, q: of_loss(INFINITE, INFINITE, of_rows(p, q), of_rows(q, p))),
     "ReversedDpEvent": ("event", lambda one: one._replace(sides=one.sides[::-1])),
@@ -540,7 +542,7 @@ EVENTS: dict[str, tuple[str, Callable[..., Told]]] = {
     "SelfComposedDpEvent": ("event count", lambda one, count: together([one], count)),
     "BoundedDpEvent": (
         "event epsilon",
-        lambda one, e: one if le(one.epsilon, e) or one.delta != 0 else one._replace(epsilon=e),
+        lambda one, e: one._replace(epsilon=e if le(e, one.epsilon) and one.delta == 0 else one.epsilon, exact=False),
     ),
 }
 
@@ -553,11 +555,17 @@ def tells(event: Any) -> Told:
     return made(*(field(one, str(v) if type(v) is int else v) for one, v in zip(fields, values, strict=False)))
 
 
+def exactly(event: Any) -> Told:
+    """An event that is its losses, which add up."""
+    need((one := tells(event)).exact, "an event is exactly its losses")
+    return one
+
+
 READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("rows", "a", "b"), table),
     **dict.fromkeys(("p", "q", "prior"), law),
     **dict.fromkeys(("pairs", "noise", "steps", "head", "accounts", "account", "currency"), lambda found: found),
-    **{"order": order_of, "event": tells, "events": lambda found: list(map(tells, found))},
+    **{"order": order_of, "event": tells, "losses": exactly, "events": lambda found: list(map(tells, found))},
 }
 
 
@@ -570,10 +578,10 @@ def field(name: str, found: Any) -> Any:
     return exact
 
 
-def renyi(event: Told, order: Any) -> Number:
+def renyi(losses: Told, order: Any) -> Number:
     """D_α of losses that add up."""
     need(order is not INFINITE and order > 1, "an order is above 1, and finite")
-    return sum((loss.renyi(order) for loss in event.sides[0]), ZERO)
+    return sum((loss.renyi(order) for loss in losses.sides[0]), ZERO)
 
 
 def price(event: Told, order: Any) -> Ends:
@@ -768,9 +776,9 @@ KINDS: dict[str, tuple[Callable[..., Number | Ends], str, str, str, str]] = {
     "information": (information, "rows prior order", "", "nats", "I_α(prior), Sibson's"),
     "additive-geometric": (geometric, "steps decay", GUESS, "nats", "sup_π I(X; X + Z), X whole"),
     "additive": (additive, "noise range", "", "nats", "sup_π I(X; X + Z), 0 ≤ X ≤ range"),
-    "renyi": (renyi, "event order", "", "nats", "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses"),
-    "delta-composed": (delta_at, "event at", LINE, "probability", "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses"),
-    "epsilon-composed": (epsilon_at, "event delta", "lower upper", "nats", "min ε ≥ 0: δ(ε) ≤ δ, L a sum of losses"),
+    "renyi": (renyi, "losses order", "", "nats", "D_α = ln E[e^{(α−1)L}]/(α−1), L a sum of losses"),
+    "delta-composed": (delta_at, "losses at", LINE, "probability", "δ(ε) = E[(1 − e^{ε−L})₊], L a sum of losses"),
+    "epsilon-composed": (epsilon_at, "losses delta", "lower upper", "nats", "min ε ≥ 0: δ(ε) ≤ δ, L a sum of losses"),
     "conversion": (partial(conversion, NATS), "", "", "nats", "what follows from a guarantee"),
     "conversion-delta": (partial(conversion, DELTAS), "", "", "probability", "the δ that follows from a guarantee"),
     "price": (price, "event order", "", "nats", "D_α of an event between neighbours, at most"),
@@ -805,7 +813,7 @@ def check(found: Any) -> Verdict:
         only(problem, *fields.split()) if fields else None
         only(witness, *shown.split())
         # More digits help only where a number of a finite channel is nearly a claim's end.
-        for bits in PRECISIONS if "event" not in fields and "head" not in fields else PRECISIONS[:1]:
+        for bits in PRECISIONS[:1] if fields.split(" ")[0] in ("event", "losses", "head") else PRECISIONS:
             ctx.prec = bits
             given = {name: field(name, problem[name]) for name in fields.split()} or problem
             ends = measure(**given, **witness)

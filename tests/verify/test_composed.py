@@ -131,7 +131,7 @@ def test_truth_by_closed_forms_and_by_one_integral() -> None:
     noise = {"name": "GaussianDpEvent", "noise_multiplier": "2"}
     step = {"name": "PoissonSampledDpEvent", "sampling_probability": "1/2", "event": noise}
     event = {"name": "SelfComposedDpEvent", "event": step, "count": 2}
-    twice = {"kind": "delta-composed", "problem": {"event": event, "at": "1/4"}}
+    twice = {"kind": "delta-composed", "problem": {"losses": event, "at": "1/4"}}
     # E over one step's loss of the other's δ, in closed form.
     assert abs(truth(twice)[0] - one_step_delta(mpf("0.5"), mpf("0.5"), mpf("0.25"))) < mpf("1e-9")
 
@@ -163,9 +163,27 @@ def test_no_line_says_of_itself_in_which_direction_it_runs() -> None:
     assert verdict(changed(made("sampled, δ"), ("problem", "side"), 1)) == "refused"
 
 
+INEXACT = {
+    "any answer": {"name": "EpsilonDeltaDpEvent", "epsilon": "1/10", "delta": "0"},
+    "any answer with a δ": {"name": "EpsilonDeltaDpEvent", "epsilon": "1/10", "delta": "1/2"},
+    "zero-concentrated": {"name": "ZCDpEvent", "rho": "1/100"},
+    "discrete": {"name": "DiscreteGaussianDpEvent", "variance": "50", "squared_sensitivity": "1"},
+}
+
+
+@pytest.mark.parametrize("name", INEXACT)
+@pytest.mark.parametrize("found", ["Rényi", "Gaussian, δ", "Gaussian, ε"])
+def test_what_is_only_known_at_most_is_no_loss(name: str, found: str) -> None:
+    """Of such an event neither a lower end is known nor, where it has a δ, what happens then."""
+    within = made(found)["problem"]["losses"]["events"][0]
+    bounded = {"name": "BoundedDpEvent", "epsilon": "1/1000", "event": within}
+    for event in (INEXACT[name], bounded, {"name": "ComposedDpEvent", "events": [within, INEXACT[name]]}):
+        assert verdict(changed(made(found), ("problem", "losses"), event)) == "refused"
+
+
 def test_hostile_problems_are_refused() -> None:
     found = made("sampled, δ")
-    events = ("problem", "event", "events")
+    events = ("problem", "losses", "events")
     first = (*events, 0)
     for path, value in (
         ((*first, "count"), 10**13),
@@ -173,9 +191,9 @@ def test_hostile_problems_are_refused() -> None:
         ((*first, "event", "event", "noise_multiplier"), "1/100000"),
         ((*first, "event", "event", "noise_multiplier"), "0"),
         ((*first, "event", "sampling_probability"), "2"),
-        ((*first, "event", "event"), found["problem"]["event"]["events"][0]["event"]),
+        ((*first, "event", "event"), found["problem"]["losses"]["events"][0]["event"]),
         (events, []),
-        (events, [found["problem"]["event"]["events"][0]] * 65),
+        (events, [found["problem"]["losses"]["events"][0]] * 65),
         (("witness", "nodes"), 10**6),
         (("witness", "nodes"), 0),
         (("witness", "step"), "0"),

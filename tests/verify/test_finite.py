@@ -221,7 +221,7 @@ def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_checker_is_one_short_file_that_knows_no_leakcap() -> None:
     text = Path(verify.__file__).read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 855
+    assert len(text.splitlines()) < 860
     assert "import leakcap" not in text
     assert "from leakcap" not in text
 

@@ -50,7 +50,7 @@ def proof_of_delta(parts: Parts, epsilon: float) -> Proof | None:
     """
     if not _known(parts):
         return None
-    given = {"event": _Event(parts), "at": epsilon}
+    given = {"losses": _Event(parts), "at": epsilon}
     return Proof("delta-composed", given, partial(_at_epsilon, parts, epsilon))
 
 
@@ -62,7 +62,7 @@ def proof_of_epsilon(parts: Parts, delta: float) -> Proof | None:
     """
     if not _known(parts):
         return None
-    given = {"event": _Event(parts), "delta": delta}
+    given = {"losses": _Event(parts), "delta": delta}
     return Proof("epsilon-composed", given, partial(_at_delta, parts, delta))
 
 
@@ -74,7 +74,7 @@ def proof_of_renyi(parts: Parts, alpha: float) -> Proof | None:
     """
     if not _known(parts) or not 1.0 < alpha < math.inf:
         return None
-    return Proof("renyi", {"event": _Event(parts), "order": alpha})
+    return Proof("renyi", {"losses": _Event(parts), "order": alpha})
 
 
 @dataclass(frozen=True)
