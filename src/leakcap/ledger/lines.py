@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from leakcap.certificate import exactly
@@ -52,12 +53,14 @@ def lines_of(rows: Iterable[Mapping[str, Any]]) -> Lines | None:
             return None
         if lines:
             found[str(row["seq"])] = lines
+            if len(found) > _MOST_LINES:
+                return None
         if row["kind"] == "plan":
             items = (one["event"] for one in event.get("events", [event]))
             laws += [law for law in items if law not in laws]
         if row["slot"] and not (len(laws) == 1 and _admitted(laws[0], event, row["event"])):
             return None
-    return found if len(found) <= _MOST_LINES else None
+    return found
 
 
 def _admitted(law: Mapping[str, Any], event: Mapping[str, Any], text: str) -> bool:
@@ -90,7 +93,7 @@ def _lines(event: Mapping[str, Any], row: Mapping[str, Any]) -> list[dict[str, A
         _log_delta(order, nats, at) <= math.log(left) for order, nats in zip(ORDERS, own.curve, strict=True)
     ):
         return []
-    return [] if _coins(event) else _both(event, at)
+    return [] if _coins(event) else _both(row["event"], at)
 
 
 def _coins(event: Mapping[str, Any]) -> bool:
@@ -110,12 +113,13 @@ def _log_delta(order: float, nats: float, epsilon: float) -> float:
     return (order - 1) * (nats - epsilon + math.log1p(-1 / order)) - math.log(order)
 
 
-def _both(event: Mapping[str, Any], epsilon: float) -> list[dict[str, Any]] | None:
+@lru_cache(maxsize=256)
+def _both(text: str, epsilon: float) -> list[dict[str, Any]] | None:
     from leakcap.accounting.witness import line_at
 
     found = []
     for back in (False, True):
-        parts = _parts(event, back)
+        parts = _parts(json.loads(text), back)
         line = None if parts is None or len(parts) > _MOST_LOSSES else line_at(parts, epsilon)
         if line is None:
             return None
