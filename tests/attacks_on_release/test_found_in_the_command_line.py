@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from leakcap.cli import main
-from leakcap.ledger import Ledger
+from leakcap.ledger import Ledger, certifying
 
 POLICY = """dataset = "{dataset}"
 neighbours = "add-remove-one"
@@ -128,3 +128,21 @@ def test_an_analyst_cannot_steer_the_owners_terminal(
     leakcap(monkeypatch, "budget", "--ledger", "l.db")
     printed = capsys.readouterr().out
     assert not set(printed) & {"\x1b", "\x07", "\x9b"}
+
+
+@pytest.mark.parametrize("asked", [(), ("--certificate", "c.json")])
+def test_an_answer_leaves_though_its_certificate_cannot_be_made(
+    at: Path, asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was paid for. Whoever asked for the certificate by name is told why there is none."""
+    write()
+    monkeypatch.setattr(certifying, "_MOST_ROWS", 1)
+    assert leakcap(monkeypatch, "release", "q.toml", *asked, "--json") == (2 if asked else 0)
+    told = capsys.readouterr()
+    (answer,) = json.loads(told.out)["releases"]
+    assert answer["name"] == "n"
+    assert "certificate" not in json.loads(told.out)
+    assert ("rows, and a certificate holds 1 at most" in told.err) == bool(asked)
+    assert Path("r.html").exists()
+    assert not [path for path in at.iterdir() if path.name in ("c.json", "r.certificate.json")]
+    assert spent() == 0.6

@@ -319,9 +319,23 @@ def test_a_charge_with_a_delta_is_held_against_its_composition() -> None:
     told = said(relinked(found, lambda rows: cheaper(rows[1], 1 - 1e-3)))
     assert isinstance(told, verify.Verdict)
     assert (told.verdict, "`epsilon` may be less" in told.claim) == ("not proved", True)
+    for column, share in (("rho", 1 - 1e-6), ("delta", 0.9)):
+        told = said(relinked(found, lambda rows: rows[1].update({column: int(rows[1][column] * share)})))  # noqa: B023
+        assert isinstance(told, verify.Verdict)
+        assert (told.verdict, "may be less than its event's" in told.claim) == ("not proved", True)
     both = found["witness"]["lines"]["2"]
     for lines in ({}, {"2": []}, {"2": both[:1]}, {"3": both}, {"2": [{**one, "side": 0} for one in both]}):
         assert verdict(changed(found, ("witness", "lines"), lines)) in ("not proved", "refused")
+
+
+def test_more_lines_than_a_checker_takes_are_not_written() -> None:
+    """65 charges that each need lines: they stand as they were charged."""
+    steps = f'{{"count":1000,"event":{SAMPLED},"name":"SelfComposedDpEvent"}}'
+    charge = of(steps, event_epsilon(steps, Fraction(1, 10**6)), delta=1e-6)
+    with ledger(Caps(500.0, 1e-3, delta_of_answers=9e-4), [charge] * 65) as book:
+        found = json_of(book.certificate(1e-6))
+    assert (found["kind"], found["witness"]["lines"], verdict(found)) == ("filter-as-charged", {}, "proved")
+    assert "64 rows" in str(said(changed(found, ("witness", "lines"), {str(k): [] for k in range(65)})))
 
 
 PRICED = {

@@ -106,7 +106,7 @@ def release(
         repeated = [one.repeated for one in record.releases]
         _written_and_printed(record, repeated, (report, csv, excel), None, explain=explain, json_=json_)
         return
-    from leakcap.errors import LedgerError
+    from leakcap.errors import LeakcapError
     from leakcap.release import (
         PrivateTable,
         agreeing,
@@ -179,7 +179,7 @@ def release(
         proved, unproved = None, None
         try:
             proved = None if proof is None else certificate_file(table.ledger, proof, releases=releases)
-        except LedgerError as error:
+        except LeakcapError as error:
             unproved = error
         record = ReleaseRecord.of(
             *told,

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from leakcap.certificate import exactly
+from leakcap.errors import LeakcapError
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.foreign_events import loss_in
 from leakcap.ledger.measured import guarantee, laplace_distance, priced_by_checker
@@ -120,7 +121,10 @@ def _both(text: str, epsilon: float) -> list[dict[str, Any]] | None:
     found = []
     for back in (False, True):
         parts = _parts(json.loads(text), back)
-        line = None if parts is None or len(parts) > _MOST_LOSSES else line_at(parts, epsilon)
+        try:
+            line = None if parts is None or len(parts) > _MOST_LOSSES else line_at(parts, epsilon)
+        except (ArithmeticError, ValueError, LeakcapError):
+            return None  # as charged: no certificate may keep an answer that was paid for
         if line is None:
             return None
         found.append(exactly(line))
