@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from command_line import leakcap
-from leakcap.attack import Finding, chance, play, reconstruction, transmit, transmit_adaptively
+from leakcap.attack import Finding, play, reconstruction, transmit, transmit_adaptively
 from leakcap.attack.chance import binomial_interval, mean_interval
 from leakcap.attack.codes.use import Use
 from leakcap.attack.wifi.finite import fano_told, least_uses, luck
 from leakcap.errors import InvalidParameter
+from leakcap.numeric import means
 from seeded import SeededSource
 
 RNG = np.random.default_rng
@@ -59,7 +60,7 @@ def test_a_root_that_is_missed_is_not_relied_upon(monkeypatch: pytest.MonkeyPatc
     """Above the root nobody is rich: an interval that began there would be too short."""
     drawn = [2.0, 3.0, 2.0, 7.0] * 20
     sure = mean_interval(drawn, 1.0, 9.0)
-    monkeypatch.setattr(chance, "crossing", lambda _function, _low, high: high)
+    monkeypatch.setattr(means, "crossing", lambda _function, _low, high: high)
     assert mean_interval(drawn, 1.0, 9.0) == pytest.approx(sure, abs=1e-12)
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from leakcap.audit.tails import fraction_lower, fraction_upper
 from leakcap.errors import require
-from leakcap.numeric.search import bisect, crossing
+from leakcap.numeric.means import least_mean
 
 __all__ = ["CONFIDENCE", "binomial_interval", "mean_interval"]
 
 CONFIDENCE = 0.99
 """Of every interval beside a simulated figure."""
-_STAKES = np.array([0.05, 0.1, 0.2, 0.4, 0.8])
 
 
 def binomial_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -49,24 +47,4 @@ def mean_interval(
     inside = drawn.size > 0 and bool(((drawn >= low) & (drawn <= high)).all())
     require(inside, "values", "mean_interval", "lie between `low` and `high`", "a value that does not")
     side = (1.0 - confidence) / 2.0
-    return low + _least(drawn - low, high - low, side), high - _least(high - drawn, high - low, side)
-
-
-def _least(draws: np.ndarray[tuple[int, ...], np.dtype[np.float64]], top: float, side: float) -> float:
-    """A lower limit of the mean of draws from 0 to `top`: the wealth 1 − f + f·x/m falls as m rises."""
-
-    def excess(mean: float) -> float:
-        grown = np.log1p(_STAKES[:, None] * (draws / mean - 1.0)).sum(axis=1)
-        most = float(grown.max())
-        return math.log(1.0 / side) - most - math.log(float(np.exp(grown - most).mean()))
-
-    least = 1e-12 * top
-    if top <= 0.0 or excess(least) >= 0.0:
-        return 0.0
-    if excess(top) < 0.0:
-        return top
-    # In the logarithm of the mean the excess is nearly straight: chords take a third of the time of halving.
-    # That the gambler is rich at what they find is looked at, so that no number of steps is relied upon.
-    place = crossing(lambda rise: excess(least * math.exp(rise)), 0.0, math.log(top / least))
-    found = max(least * math.exp(place) - 1e-9 * top, least)
-    return found if excess(found) < 0.0 else max(bisect(excess, least, top) - 1e-9 * top, 0.0)
+    return low + least_mean(drawn - low, high - low, side), high - least_mean(high - drawn, high - low, side)

@@ -9,7 +9,10 @@ from leakcap.bound import Bound
 from leakcap.disclosure.joint.evidence import JointEvidence
 from leakcap.disclosure.joint.published import CellOf
 
-__all__ = ["PlaceRisk"]
+__all__ = ["DOUBT", "PlaceRisk"]
+
+DOUBT = 1e-6
+"""How likely an interval that was found by drawing does not hold, over the draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,8 @@ class PlaceRisk:
     more: tuple[JointEvidence, ...]
     epsilon: Bound
     """The ε of pure differential privacy in nats; ∞ where something published proves presence, or absence."""
+    doubt: float = 0.0
+    """How likely the interval does not hold, over draws of our own: 0 where nothing was drawn."""
 
     @property
     def exact(self) -> bool:
@@ -55,4 +60,8 @@ class PlaceRisk:
 
     @property
     def _method(self) -> str:
-        return "the joint law" if self.exact else "between some cells alone and all other keys known"
+        if self.exact:
+            return "the joint law"
+        if self.doubt:
+            return f"between a guess and walks, wrong with probability {self.doubt:.0e} over draws"
+        return "between some cells alone and all other keys known"

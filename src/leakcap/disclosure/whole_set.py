@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -16,11 +16,13 @@ from leakcap.bound import Bound
 from leakcap.disclosure.cells import CellMethod
 from leakcap.disclosure.joint.every_key import by_every_key, few_enough
 from leakcap.disclosure.joint.evidence import JointEvidence, told_by_all
+from leakcap.disclosure.joint.guesses import TriedGuess, told_by_guessing
 from leakcap.disclosure.joint.keyed import RowsByKey, begins_with_keys
 from leakcap.disclosure.joint.known import Pair, told_with_known_keys
 from leakcap.disclosure.joint.published import CellOf, Mask, TableSet, keys_are_independent
 from leakcap.disclosure.joint.siblings import margin_evidence
-from leakcap.disclosure.place import PlaceRisk
+from leakcap.disclosure.joint.walks import apart_by_walks
+from leakcap.disclosure.place import DOUBT, PlaceRisk
 from leakcap.errors import require
 from leakcap.numeric.logspace import Floats
 
@@ -89,13 +91,19 @@ class WholeSet:
         """What cell keys publish at each key; None for another method."""
         return None if self.keys is None else RowsByKey(self.method, self.keys)
 
-    def at(self, kind: int, near: bool = True) -> PlaceRisk:
+    def at(self, kind: int, near: bool = True, draws: int = 0, seed: int = 0) -> PlaceRisk:
         """What is told of a person of this kind: everything that is published, as an interval.
 
-        `near` looks at the siblings of the person's cells, too, which takes a second or so.
+        `near` looks at the siblings of the person's cells, which takes a second or so. With `draws`, 1,000
+        to 10⁷, what is not known exactly has a narrower interval, which holds with probability 1 − 10⁻⁶ over
+        draws of our own: a guess is tried on 4 · `draws` publications of each world, `draws` walks go from
+        one world to the other, three seconds of CPU a thousand. `seed` is to be chosen beforehand.
         """
         inside = isinstance(kind, int) and 0 <= kind < len(self.tables.counts)
         require(inside, "kind", "WholeSet.at", f"be from 0 to {len(self.tables.counts) - 1}", kind)
+        whole = isinstance(draws, int) and not isinstance(draws, bool)
+        rule = "be 0, or a whole number from 1,000 to 10^7"
+        require(whole and (draws == 0 or 1000 <= draws <= 10**7), "draws", "WholeSet.at", rule, draws)
         # The same people have the same key, so that they are one cell; other chance is drawn for each cell.
         cells = self.tables.counting(kind, once=self.rows is not None)
         if self.rows is None or not cells:
@@ -106,7 +114,8 @@ class WholeSet:
             )
             return PlaceRisk(kind, tuple(cells), (told,), (told,), _epsilon(laws, True))
         chosen = self._chosen(kind, cells, self.rows) if near else []
-        return self._keyed(kind, cells, self.rows, chosen)
+        risk = self._keyed(kind, cells, self.rows, chosen)
+        return self._drawn(risk, self.rows, draws, seed) if draws and not risk.exact else risk
 
     def worst(self, most: int = 20) -> list[PlaceRisk]:
         """The places of which most is told, the worst first; all are weighed, with their siblings.
@@ -166,6 +175,17 @@ class WholeSet:
             if len(pairs) == len(chosen) and self._nothing_else(kind, cells, pairs, rows.keys):
                 more.append(less[-1])
         return PlaceRisk(kind, tuple(cells), tuple(less), tuple(more), _epsilon(laws, False))
+
+    def _drawn(self, risk: PlaceRisk, rows: RowsByKey, draws: int, seed: int) -> PlaceRisk:
+        """The same, and what is found by drawing keys; where nobody else is of the kind, from below alone."""
+        kind, generator = risk.kind, np.random.default_rng(seed)
+        guess = TriedGuess(self.tables, kind, rows, self.size)
+        least = told_by_guessing(guess, 4 * draws, DOUBT / 2, generator)
+        less, more = [*risk.less, least], risk.more
+        if self.tables.counts[kind]:
+            apart = apart_by_walks(self.tables, kind, rows, self.size, draws, DOUBT / 2, generator)
+            more = (*more, least.at_most(apart))
+        return replace(risk, less=tuple(less), more=more, doubt=DOUBT)
 
     def _independent(self, cells: Sequence[CellOf], keys: int) -> list[CellOf]:
         """Cells whose keys are independent: all, or as many as the smallest leave."""

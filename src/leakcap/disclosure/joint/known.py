@@ -8,13 +8,11 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from leakcap.disclosure.joint.runs import runs_of
+from leakcap.disclosure.joint.runs import Arc, arcs_of
 from leakcap.numeric.logspace import Floats
 
 __all__ = ["Pair", "told_with_known_keys"]
 
-Arc = tuple[int, int]
-"""First key and length."""
 _LEVELS = 512
 _ROUNDED = 1e-9
 """More than the roundings of some 10⁶ products of probabilities."""
@@ -52,7 +50,7 @@ class Pair:
     @cached_property
     def longest(self) -> int:
         """The longest run of keys that show the same, in either world."""
-        return max(length for world in (self.absent, self.present) for _, length in _arcs(world))
+        return max(length for world in (self.absent, self.present) for _, length in arcs_of(world))
 
     def windows(self, step: int, halved: bool) -> tuple[Floats, ...]:
         """Over levels j = step, 2·step, … and r: how likely do windows of keys show the same in both worlds?
@@ -77,7 +75,7 @@ class Pair:
             both
             for value in np.intersect1d(self.absent, self.present)
             for both in zip(
-                *(_cut(_arcs(row == value, True), keys, halved) for row in (self.absent, self.present)),
+                *(_cut(arcs_of(row == value, True), keys, halved) for row in (self.absent, self.present)),
                 strict=False,
             )
         ]
@@ -128,18 +126,6 @@ def told_with_known_keys(pairs: Sequence[Pair], alone: bool) -> float:
 def step_of(keys: int) -> int:
     """How many keys the levels of windows are apart."""
     return max(1, keys // (2 * _LEVELS))
-
-
-def _arcs(row: np.ndarray, chosen: bool = False) -> list[Arc]:
-    """Runs of keys that show the same, around the circle; of a mask, those where it holds."""
-    if not chosen:
-        return [arc for value in np.unique(row) for arc in _arcs(row == value, True)]
-    keys, runs = len(row), runs_of(row)
-    arcs = [(first, end - first) for first, end in runs]
-    if len(arcs) > 1 and runs[0][0] == 0 and runs[-1][1] == keys:
-        first = arcs.pop(0)
-        arcs[-1] = (arcs[-1][0], arcs[-1][1] + first[1])
-    return arcs
 
 
 def _cut(arcs: list[Arc], keys: int, halved: bool) -> list[Arc]:

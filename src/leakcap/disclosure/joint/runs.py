@@ -9,10 +9,13 @@ import numpy as np
 
 from leakcap.numeric.logspace import Floats
 
-__all__ = ["Runs", "carried_back", "carried_on", "runs_of"]
+__all__ = ["Arc", "Runs", "arcs_of", "carried_back", "carried_on", "runs_of"]
 
 Runs = list[tuple[int, int]]
 """First key of each run, and the key after its last."""
+
+Arc = tuple[int, int]
+"""First key of a run around the circle, and its length."""
 
 
 def runs_of(shown: np.ndarray) -> Runs:
@@ -23,6 +26,22 @@ def runs_of(shown: np.ndarray) -> Runs:
     """
     edges = np.flatnonzero(np.diff(np.concatenate(([0], shown.astype(np.int8), [0]))))
     return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
+
+
+def arcs_of(row: np.ndarray, chosen: bool = False) -> list[Arc]:
+    """Runs of keys that show the same, around the circle; of a mask, those where it holds.
+
+    >>> arcs_of(np.array([1, 2, 2, 1])), arcs_of(np.array([False, True, True, False]), True)
+    ([(3, 2), (1, 2)], [(1, 2)])
+    """
+    if not chosen:
+        return [arc for value in np.unique(row) for arc in arcs_of(row == value, True)]
+    keys, runs = len(row), runs_of(row)
+    arcs = [(first, end - first) for first, end in runs]
+    if len(arcs) > 1 and runs[0][0] == 0 and runs[-1][1] == keys:
+        first = arcs.pop(0)
+        arcs[-1] = (arcs[-1][0], arcs[-1][1] + first[1])
+    return arcs
 
 
 def carried_on(numbers: Floats, runs: Runs) -> Floats:
