@@ -242,3 +242,5 @@ def test_one_line_of_refusal(draws: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"1,000 to 10\^7") as error:
         interval(CASES["few people"], draws=draws)
     assert "\n" not in str(error.value)
+    with pytest.raises(InvalidParameter, match="whole number from 0"):
+        interval(CASES["few people"], seed=-1)

@@ -104,6 +104,8 @@ class WholeSet:
         whole = isinstance(draws, int) and not isinstance(draws, bool)
         rule = "be 0, or a whole number from 1,000 to 10^7"
         require(whole and (draws == 0 or 1000 <= draws <= 10**7), "draws", "WholeSet.at", rule, draws)
+        whole = isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0
+        require(whole, "seed", "WholeSet.at", "be a whole number from 0", seed)
         # The same people have the same key, so that they are one cell; other chance is drawn for each cell.
         cells = self.tables.counting(kind, once=self.rows is not None)
         if self.rows is None or not cells:
