@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,14 +51,25 @@ def release_of(
     """The release from the noisy integers of each part and cell, of private keys those that are released, as
     `codes` name them. Everything here is post-processing.
     """
-    scale = price.noise_scales[plan.parts[0].role]
     labels = plan.cells.read(codes) if plan.cells.open else statistic_of(plan.query).labelled(plan, noisy)
     rows = Rows(labels, statistic_of(plan.query).answers(plan, noisy).steady())
-    drawn = _noisy_totals_of(plan, noisy) if _keeps(plan) else None
-    about = (plan.query.name, plan.query, text_of(plan))
-    totals, places = statistic_of(plan.query).totals(plan), statistic_of(plan.query).places(plan)
+    return _release(plan, price, rows, _noisy_totals_of(plan, noisy) if _keeps(plan) else None)
+
+
+def _release(plan: Plan, price: Price, rows: Rows, drawn: NoisyTotals | None) -> Release:
+    """These rows, with what plan and price say of them."""
+    statistic = statistic_of(plan.query)
     return Release(
-        *about, rows, scale, price, drawn=drawn, coverage=plan.coverage, totals=totals, places=places
+        name=plan.query.name,
+        query=plan.query,
+        text=text_of(plan),
+        rows=rows,
+        noise_scale=price.noise_scales[plan.parts[0].role],
+        price=price,
+        drawn=drawn,
+        coverage=plan.coverage,
+        totals=statistic.totals(plan),
+        places=statistic.places(plan),
     )
 
 
@@ -205,21 +216,8 @@ def from_ledger(plan: Plan, price: Price, answer: Answer) -> Release:
         labels = dict(zip(names, map(objects, found.keys or ([] for _ in names)), strict=True))
     ends = (np.array(column, dtype=np.float64) for column in (found.lower, found.upper))
     rows = Rows(labels, Answers(as_numbers(found.values), *ends))
-    scale, drawn = price.noise_scales[plan.parts[0].role], _drawn(plan, found)
-    about = (plan.query.name, plan.query, text_of(plan))
-    counted, coverage = answer.people_from, plan.coverage
-    return Release(
-        *about,
-        rows,
-        scale,
-        price,
-        repeated=True,
-        drawn=drawn,
-        people_from=counted,
-        coverage=coverage,
-        totals=statistic_of(plan.query).totals(plan),
-        places=statistic_of(plan.query).places(plan),
-    )
+    made = _release(plan, price, rows, _drawn(plan, found))
+    return replace(made, repeated=True, people_from=answer.people_from)
 
 
 def _fits(found: ParsedAnswer, names: Sequence[str], plan: Plan, labels: Labels, *, recorded: bool) -> bool:
