@@ -27,6 +27,7 @@ from leakcap.mechanism import Gaussian
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "verify"), str(ROOT / "tests"), str(ROOT / "tests" / "verify")]
 
+import test_balances as balances  # noqa: E402
 import test_filter as ledgers  # noqa: E402
 import test_finite as finite  # noqa: E402
 
@@ -124,6 +125,18 @@ def touched(most: int) -> None:
         sys.exit("missed")
 
 
+def balanced(most: int) -> None:
+    """Every balance of every account of a ledger: each field and digit."""
+    every = [one for _, found in balances.MADE.values() for one in mutants(found, tuple(verify.KINDS))]
+    some = random.Random(20).sample(every, min(most, len(every)))
+    said = [(one, ledgers.verdict(one)) for one in some]
+    wrong = [one for one, verdict in said if verdict == "proved" and balances.too_much(one)]
+    told = dict(Counter(verdict for _, verdict in said))
+    print(f"{len(some)} balances of {len(every)}: {told}; {len(wrong)} proved that claim too much (target 0)")
+    if wrong:
+        sys.exit("missed")
+
+
 def everywhere(rows: list[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
     """Each row dropped, each two swapped, each amount a tick less."""
     for k, row in enumerate(rows):
@@ -139,4 +152,5 @@ if __name__ == "__main__":
     composed()
     year()
     touched(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    balanced(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
     changed(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
