@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import random
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -184,6 +186,18 @@ def test_what_no_chain_shows_is_stated() -> None:
     with Ledger.open("sqlite://", dataset="d", policy="ab12cd34", caps=caps) as book:
         (_, today) = book.accounts()
         assert today.balances[0].certificate()["kind"] == "stated"
+
+
+def test_a_copy_in_another_process_is_stated() -> None:
+    """Balances and readings go where they went before: into pickles, and into dictionaries."""
+    with ledger(CAPS, CHARGES) as book:
+        for told in (book.balances()[0], book.odometer(1e-6)):
+            again = pickle.loads(pickle.dumps(told))
+            assert again == told
+            assert again.certificate()["kind"] == "stated"
+            assert {name: value for name, value in asdict(told).items() if name != "proved"} == {
+                name: value for name, value in asdict(again).items() if name != "proved"
+            }
 
 
 def test_a_reading_of_a_plan_and_of_a_ledger_that_was_edited(tmp_path: Path) -> None:

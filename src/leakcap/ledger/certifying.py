@@ -56,6 +56,10 @@ class CertifiedChain:
     database: _Readable
     state: State
 
+    def __deepcopy__(self, memo: object) -> CertifiedChain:
+        """Itself: it changes nothing, and there is one database."""
+        return self
+
     def of_all(self, epsilon: float, delta: float) -> dict[str, Any]:
         """That all charges come to at most this ε, but with probability `delta`, and passed no cap."""
         own = self.state.spent.delta

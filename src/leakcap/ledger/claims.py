@@ -7,10 +7,18 @@ from typing import Any, TypeAlias
 
 from leakcap.certificate import certificate_of
 
-__all__ = ["Certified", "merely_stated"]
+__all__ = ["Certified", "Provable", "merely_stated"]
 
 Certified: TypeAlias = Callable[[], dict[str, Any]]
 """Makes a certificate."""
+
+
+class Provable:
+    """What is certified while the ledger that it was read from is at hand; a pickle of it is not."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the way to the ledger."""
+        return {**self.__dict__, "proved": None}
 
 
 def merely_stated(most: float, unit: str) -> dict[str, Any]:

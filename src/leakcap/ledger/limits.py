@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from leakcap.cards import Shown, bar, card
-from leakcap.ledger.claims import Certified, merely_stated
+from leakcap.ledger.claims import Certified, Provable, merely_stated
 from leakcap.ledger.rules import held_against, in_units
 from leakcap.ledger.ticks import Ticks, units_left, units_spent
 
@@ -30,7 +30,7 @@ _ALWAYS = ("epsilon", "delta", "nats_person", "nats_table")
 
 
 @dataclass(frozen=True)
-class Balance:
+class Balance(Provable):
     """One currency's account. `cap` and `left` are None where nothing is capped."""
 
     name: str

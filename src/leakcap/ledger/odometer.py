@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from leakcap.errors import require
-from leakcap.ledger.claims import Certified, merely_stated
+from leakcap.ledger.claims import Certified, Provable, merely_stated
 from leakcap.ledger.curve import curve_of_pure, epsilon_proved, odometer_surcharges
 from leakcap.ledger.ticks import TICKS_PER_UNIT, Ticks, cap_ticks, spend_ticks
 from leakcap.ledger.values import Spend
@@ -20,7 +20,7 @@ __all__ = ["OdometerReading", "added", "odometer"]
 
 
 @dataclass(frozen=True)
-class OdometerReading:
+class OdometerReading(Provable):
     """What all answers told: no odds were moved by more than e^`epsilon`, but with probability `delta`."""
 
     epsilon: float
