@@ -11,13 +11,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TextIO
 from unittest import mock
 
-__all__ = ["Warmed", "done_warmed"]
+__all__ = ["Warmed", "done_warmed", "pytest_warmed"]
 
 
 class Warmed:
@@ -93,6 +94,27 @@ def done_warmed(
         return subprocess.CompletedProcess(code, process.returncode, out, error)
     finally:
         process.close()
+
+
+def pytest_warmed(
+    *words: str | Path, folder: Path, settings: Mapping[str, str | None] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest with these words in a folder, with no plugins but its own, in a forked process.
+
+    `settings` are set in its environment, and those that are None taken out. To start an interpreter, pytest
+    and what a `conftest.py` imports took most of the time of a test of what a run does.
+    """
+    asked = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **(settings or {})}
+    code = f"""
+import atexit, os, sys
+import pytest
+for name, word in {asked!r}.items():
+    os.environ.pop(name, None) if word is None else os.environ.update({{name: word}})
+ended = pytest.main({[*map(str, words)]!r})
+atexit._run_exitfuncs()  # which a forked process ends without: pytest lets go of its folders there
+sys.exit(int(ended))
+"""
+    return done_warmed(code, folder=folder)
 
 
 def _run(

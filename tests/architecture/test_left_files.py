@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from warmed import pytest_warmed
+
 CHECK = Path(__file__).parents[1] / "conftest.py"
-BESIDE = {
-    **os.environ,
-    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    "PYTHONPATH": os.pathsep.join([str(CHECK.parent), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep),
-}
-"""What the copy of the check imports lies beside it; plugins take longer to load than the run takes."""
 
 
 @pytest.mark.parametrize(("place", "code"), [("release.html", 1), ("tests/own.html", 0)])
@@ -26,8 +19,7 @@ def test_a_run_that_leaves_a_file_fails(place: str, code: int, tmp_path: Path) -
     (tmp_path / "tests" / "test_it.py").write_text(
         f"from pathlib import Path\n\ndef test_it():\n    Path({str(tmp_path / place)!r}).touch()\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, "tests"]
-    done = subprocess.run(command, cwd=tmp_path, env=BESIDE, capture_output=True, text=True, check=False)
+    done = pytest_warmed("-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, "tests", folder=tmp_path)
     assert done.returncode == code, done.stdout + done.stderr
     assert ("SOME TEST LEFT FILES" in done.stdout) == (code == 1)
     assert (place in done.stdout) == (code == 1)
@@ -53,11 +45,7 @@ def test_the_default_run_keeps_its_folders_in_memory_where_there_is_room(
         "def test_it(tmp_path):\n    print(tmp_path)\n",
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "pytest", "-qs", "-p", "no:cacheprovider", "-W", "ignore"]
-    settings = {name: word for name, word in BESIDE.items() if name != "PYTEST_DEBUG_TEMPROOT"}
-    done = subprocess.run(
-        [*command, "-m", markers, "--rootdir", tmp_path, "tests"],
-        cwd=tmp_path, env=settings, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words = ("-qs", "-p", "no:cacheprovider", "-W", "ignore", "-m", markers, "--rootdir", tmp_path, "tests")
+    done = pytest_warmed(*words, folder=tmp_path, settings={"PYTEST_DEBUG_TEMPROOT": None})
     assert done.returncode == 0, done.stdout + done.stderr
     assert (str(memory) in done.stdout) == kept

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from leakcap.sampling import system_bytes
 from seeded_noise import REAL, noise_of
+from warmed import pytest_warmed
 
 
 def test_a_name_decides_the_bytes() -> None:
@@ -56,13 +55,12 @@ def test_two_runs_draw_the_same_in_any_order(tmp_path: Path, real: bool) -> None
         "def pytest_configure(config):\n"
         "    if not os.environ.get(REAL):\n        config.pluginmanager.register(SeededNoise())\n"
     )
-    tests = str(Path(__file__).parents[1])
-    outside = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
-    outside = {**outside, REAL: "1" if real else "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     runs: list[list[str]] = []
     for order in (["test_first", "test_second"], ["test_second", "test_first"]):
         names = [f"test_page.py::{name}" for name in order]
-        command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", *names]
-        done = subprocess.run(command, cwd=tmp_path, env=outside, capture_output=True, text=True, check=True)
+        words = ("-s", "-q", "-p", "no:cacheprovider", *names)
+        done = pytest_warmed(*words, folder=tmp_path, settings={REAL: "1" if real else ""})
+        assert done.returncode == 0, done.stdout + done.stderr
         runs.append(sorted(re.findall(r"SEEN (.*)", done.stdout)))
+    assert len(runs[0]) == 2
     assert (runs[0] == runs[1]) is not real

@@ -84,7 +84,8 @@ class Ledger(StreamingLedger):
             with database.writing() as connection:
                 if create(connection):
                     begin(connection, dataset, policy, rules, events.stamp(clock, "", database.label))
-                require_version(connection, database.label)
+                else:
+                    require_version(connection, database.label)
                 state = settled(connection, database.label, clock)
                 database.require_no_lost_log(state.head)
                 if unused(connection, state) and state.dataset == dataset:
