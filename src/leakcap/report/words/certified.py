@@ -21,6 +21,6 @@ def certificate_words(record: CertificateRecord) -> tuple[str, str]:
     return (
         f"The certificate {record.file} ({hash_words(record.sha256)}) says what all answers told together, "
         "and that no cap was passed.",
-        f"In its folder {record.check} says whether that is proved: a program of its own, which needs neither "
-        "leakcap nor the data nor the ledger.",
+        f"In its folder {record.check} says whether that is proved: a program of its own, which needs "
+        "neither leakcap nor the data nor the ledger.",
     )
