@@ -58,27 +58,21 @@ def python_of(name: str) -> Path | None:
     return ROOT / name / "bin" / "python" if (ROOT / name / ".done").exists() else None
 
 
-def error(sizes: Mapping[str, int], codes: Mapping[str, Any], rows: Any) -> float:
-    """The mean distance of the tables of two columns."""
-    off = []
-    for first, second in itertools.combinations(range(len(sizes)), 2):
-        names = list(sizes)
-        cells = sizes[names[first]] * sizes[names[second]]
-        exact = codes[names[first]] * sizes[names[second]] + codes[names[second]]
-        drawn = rows[:, first] * sizes[names[second]] + rows[:, second]
-        shares = [np.bincount(one, minlength=cells) / len(one) for one in (exact, drawn)]
-        off.append(np.abs(shares[0] - shares[1]).sum())
-    return float(np.mean(off))
-
-
-def model_error(sizes: Mapping[str, int], codes: Mapping[str, Any], model: Mapping[str, Any]) -> float:
-    """The mean distance of what a model has for the tables of two columns, where it can be asked."""
-    off = []
+def counted(sizes: Mapping[str, int], codes: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of each pair of columns, flat, by `first|second`."""
+    found = {}
     for first, second in itertools.combinations(sizes, 2):
-        exact = np.zeros((sizes[first], sizes[second]))
-        np.add.at(exact, (codes[first], codes[second]), 1.0)
-        own = model[f"{first}|{second}"]
-        off.append(np.abs(own / own.sum() - exact / exact.sum()).sum())
+        cells = codes[first] * sizes[second] + codes[second]
+        found[f"{first}|{second}"] = np.bincount(cells, minlength=sizes[first] * sizes[second])
+    return found
+
+
+def error(exact: Mapping[str, Any], found: Mapping[str, Any]) -> float:
+    """The mean distance of the tables of two columns, each over its own total."""
+    off = []
+    for pair, table in exact.items():
+        own = found[pair].ravel()
+        off.append(np.abs(own / own.sum() - table / table.sum()).sum())
     return float(np.mean(off))
 
 
@@ -106,9 +100,12 @@ def several(
         told = job(name, folder, seconds, *words)
         if isinstance(told, str):
             return told
-        found.append(told | {"error": error(*exact, np.load(folder / "rows.npy"))})
+        sizes, codes = exact
+        rows = dict(zip(sizes, np.load(folder / "rows.npy").T, strict=True))
+        tables = counted(sizes, codes)
+        found.append(told | {"error": error(tables, counted(sizes, rows))})
         if (folder / "model.npz").exists():
-            found[-1]["model"] = model_error(*exact, np.load(folder / "model.npz"))
+            found[-1]["model"] = error(tables, np.load(folder / "model.npz"))
             (folder / "model.npz").unlink()
         if runs > 1:
             print(f"{name} {len(found)}: {found[-1]['error']:.4f}", file=sys.stderr, flush=True)

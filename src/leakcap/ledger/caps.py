@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from itertools import pairwise
 from numbers import Real
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from leakcap.errors import require
 from leakcap.ledger.chain import require_text
@@ -162,7 +162,7 @@ class Caps(Limits):
             require(bool(name), "groups", "Caps", "have names", name)
             require(isinstance(group, Group), "groups", "Caps", "be `Group`s by name", group)
         object.__setattr__(self, "groups", dict(self.groups))
-        known = self.period in (None, "day", "week", "month", "year")
+        known = self.period in (None, *get_args(Period))
         require(known, "period", "Caps", "be day, week, month or year", self.period)
         both = (self.period is None) == (self.each_period is None)
         require(both, "period", "Caps", "be given together with `each_period`", self.period)

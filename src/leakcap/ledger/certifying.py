@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from sqlalchemy import Connection, select
 
@@ -20,6 +20,7 @@ from leakcap.certificate import Proof, certificate_of
 from leakcap.errors import LedgerError
 from leakcap.ledger.caps import Period
 from leakcap.ledger.chain import certified_text
+from leakcap.ledger.claims import merely_stated
 from leakcap.ledger.lines import lines_of
 from leakcap.ledger.rules import GROUP, CapsInTicks, period_label
 from leakcap.ledger.schema import EVENT
@@ -33,7 +34,7 @@ __all__ = ["CertifiedChain"]
 
 _MOST_ROWS = 40_000
 _SOURCE = "Feldman & Zrnic 2021; Whitehouse, Ramdas, Rogers & Wu 2023"
-_CALENDAR: tuple[Period, ...] = ("day", "week", "month", "year")
+_CALENDAR: tuple[Period, ...] = get_args(Period)
 
 
 class _Readable(Protocol):
@@ -92,7 +93,7 @@ class CertifiedChain:
         claim = float_up(Fraction(repr(spent))) if spent < float("inf") else spent
         on_rows = scope in ("analyst", GROUP) or (scope in _CALENDAR and name in shown.periods(scope))
         if known != "everything" and not (on_rows and shown.all_accounts):
-            return certificate_of(None, (0.0, claim), unit=currency, method="as charged", source=_SOURCE)
+            return merely_stated(claim, currency, _SOURCE)
         given = {"head": self.state.head, "account": known, "currency": currency}
         return shown.certificate("balance", given, claim, currency)
 

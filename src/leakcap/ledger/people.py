@@ -13,7 +13,7 @@ Source: Ebadi, Sands & Schneider 2015; Feldman & Zrnic 2021, theorem 4.5; Cuff &
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from leakcap.errors import LedgerError, Passed
 from leakcap.ledger.rules import excess
@@ -80,8 +80,7 @@ class Levels:
         """What is said where not even the highest level has room."""
         most = max(self.levels)
         name = decimal(most)
-        found = excess(self.of(most), asked, cap_of(most), f"{SCOPE} `{name}` or more")
-        return [(replace(passed, people=name), sentence) for passed, sentence in found]
+        return excess(self.of(most), asked, cap_of(most), f"{SCOPE} `{name}` or more", people=name)
 
     def _epsilon(self, level: int) -> int:
         epsilon = self.of(level).epsilon

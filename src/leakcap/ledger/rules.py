@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
@@ -217,18 +217,9 @@ def _held(content: Content) -> Ticks:
     return plain._replace(delta=own, curve=curve)
 
 
-def excess(
-    spent: Ticks,
-    asked: Ticks,
-    caps: Ticks,
-    owner: str,
-    *,
-    analyst: str | None = None,
-    period: str | None = None,
-    group: str | None = None,
-) -> list[tuple[Passed, str]]:
-    """Each cap that would be passed, and a sentence that says so. The account is that of `owner`, an analyst,
-    a period or a group of analysts among them.
+def excess(spent: Ticks, asked: Ticks, caps: Ticks, owner: str, **whose: str) -> list[tuple[Passed, str]]:
+    """Each cap that would be passed, and a sentence that says so. The account is that of `owner`; `whose`
+    names it as `Passed` has it: an analyst's, a group's, a period's, or the level of people's own caps.
 
     >>> tenth = Ticks(100_000_000_000, 0, 0, 0)
     >>> caps = Ticks(150_000_000_000, None, None, None)
@@ -247,19 +238,11 @@ def excess(
             more = sum_ - was if name == "epsilon" and sum_ is not None and was is not None else ask
             together = " (all answers together)" if name == "epsilon" and caps.curve else ""
             sentence = _sentence(name, was, more, cap, owner, together)
-            found.append((replace(_passed(name, was, more, cap, analyst, period), group=group), sentence))
+            found.append((_passed(name, was, more, cap, whose), sentence))
     return found
 
 
-def unallowed_delta(
-    asked: Ticks,
-    caps: Ticks,
-    owner: str,
-    *,
-    analyst: str | None = None,
-    period: str | None = None,
-    group: str | None = None,
-) -> list[tuple[Passed, str]]:
+def unallowed_delta(asked: Ticks, caps: Ticks, owner: str, **whose: str) -> list[tuple[Passed, str]]:
     """A δ that is asked under a cap on ε beside which there is none: the cap promises ε alone.
 
     >>> (_, sentence), = unallowed_delta(Ticks(0, 10**6, 0, 0), Ticks(10**12, None, None, None), "us")
@@ -273,7 +256,7 @@ def unallowed_delta(
         f"The caps of {owner} have an `epsilon` and no `delta`, so that no answer may have a δ: one {wish} "
         "is asked."
     )
-    return [(replace(_passed("delta", 0, asked.delta, 0, analyst, period), group=group), told)]
+    return [(_passed("delta", 0, asked.delta, 0, whose), told)]
 
 
 def refuse(found: Sequence[tuple[Passed, str]], own: Sequence[tuple[Passed, str]] = ()) -> None:
@@ -309,12 +292,7 @@ def _passes(sum_: int | None, cap: int | None) -> bool:
 
 
 def _passed(
-    name: str,
-    spent: int | None,
-    asked: int | None,
-    cap: int | None,
-    analyst: str | None,
-    period: str | None,
+    name: str, spent: int | None, asked: int | None, cap: int | None, whose: Mapping[str, str]
 ) -> Passed:
     ceiling = _COLUMN if cap is None else cap
     left = 0 if spent is None else max(0, ceiling - spent)
@@ -323,8 +301,7 @@ def _passed(
         in_units(name, ceiling, units_left),
         in_units(name, left, units_left),
         None if asked is None else in_units(name, asked, units_spent),
-        analyst=analyst,
-        period=period,
+        **whose,
     )
 
 

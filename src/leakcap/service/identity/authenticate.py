@@ -220,7 +220,7 @@ def _by_provider(text: str, store: Store, providers: Providers, now: datetime) -
     if person is not None and person.removed is not None:
         raise Refused(Refusal.REMOVED)
     if person is not None:
-        store.people.note_vouched(subject, now)
+        store.people.note_vouched(person, now)
     return Principal(subject, alias, agent=person is not None and person.agent)
 
 

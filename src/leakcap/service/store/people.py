@@ -42,6 +42,8 @@ class Person:
     created: datetime
     removed: datetime | None
     one_time: datetime | None = None
+    vouched: datetime | None = None
+    """When a provider last vouched for them, to the day."""
 
 
 class Directory:
@@ -74,15 +76,12 @@ class Directory:
             raise NameTaken(f"`{subject}` is taken. Choose another name.") from None
         return Person(subject, row["provider"], display, agent, False, now, None)
 
-    def note_vouched(self, subject: str, time: datetime) -> None:
+    def note_vouched(self, person: Person, time: datetime) -> None:
         """Remember that a provider vouches for somebody, which costs one write a day."""
-        day = stored_time(time)[:10]
-        known = (PEOPLE.c.subject == subject) & (PEOPLE.c.vouched.is_(None) | (PEOPLE.c.vouched < day))
-        with self._database.reading() as connection:
-            if connection.execute(select(PEOPLE.c.subject).where(known)).first() is None:
-                return
-        with self._database.writing() as connection:
-            connection.execute(PEOPLE.update().where(known).values(vouched=stored_time(time)))
+        if person.vouched is None or person.vouched.date() < time.date():
+            with self._database.writing() as connection:
+                known = PEOPLE.c.subject == person.subject
+                connection.execute(PEOPLE.update().where(known).values(vouched=stored_time(time)))
 
     def remove(self, subject: str, *, by: str) -> None:
         """Take away a person's password, tokens, certificates, roles and unfinished jobs, for good; the name
@@ -149,4 +148,5 @@ def _person(row: Any) -> Person:
         moment_of(row.created),
         None if row.removed is None else moment_of(row.removed),
         None if row.one_time is None or row.password is None else moment_of(row.one_time),
+        None if row.vouched is None else moment_of(row.vouched),
     )
