@@ -21,10 +21,10 @@ class Provable:
         return {**self.__dict__, "proved": None}
 
 
-def merely_stated(most: float, unit: str, source: str = "") -> dict[str, Any]:
+def merely_stated(most: float, unit: str, reference: str = "") -> dict[str, Any]:
     """The certificate of a sum that no chain shows.
 
     >>> merely_stated(0.5, "rho")["kind"]
     'stated'
     """
-    return certificate_of(None, (0.0, most), unit=unit, method="as charged", source=source)
+    return certificate_of(None, (0.0, most), unit=unit, method="as charged", source=reference)
