@@ -1,11 +1,12 @@
 """What the time of a curator's answer tells: `python benchmarks/curator_timing.py [N [TICK [JOBS [TIME]]]]`.
 
 Two curators of neighbouring data sets run side by side: in one of them a person has 200,000 rows more, of
-which one is used. N fresh counts (2,100) are asked of each in turn, with the clock (TICK seconds, 0.1), and
-300 with next to none, the planted failure.
+which one is used. N fresh counts (2,600) are asked of each, with the clock (TICK seconds, 0.5), and 300 with
+next to none, the planted failure. The second is asked half a tick after the first, so that the machine's load
+is the same and each is at work while the other waits.
 
 Then questions that are slower than the tick: the person has 1,500,000 rows more. They are asked as the
-curator answers at once, so that they leave on later rungs; as jobs (JOBS of them in each world, 2,100), seen
+curator answers at once, so that they leave on later rungs; as jobs (JOBS of them in each world, 2,600), seen
 after TIME seconds (2), four times as long, or never; and as jobs with twenty times that come so early that
 they hide little, the planted failure. While a job works, somebody else asks for the budget, which is free:
 how long that takes is audited too.
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -107,16 +109,21 @@ def seen(curated: Curated, key: str, after: float, beside: list[float]) -> float
         time.sleep(0.01)
 
 
-def times(worlds: list[Curated], count: int, ask: Callable[[Curated, str, int], float]) -> Times:
-    """Seconds of so many answers in each world, asked in turn, so that the machine's load is the same."""
+def times(
+    worlds: list[Curated], count: int, apart: float, ask: Callable[[Curated, str, int], float]
+) -> Times:
+    """Seconds of so many answers in each world, side by side; the second begins so many seconds later."""
     for warm in range(5):
         for place, one in enumerate(worlds):
             ask(one, f"warm{warm}", place)
-    found: Times = ([], [])
-    for number in range(count):
-        for place, one in enumerate(worlds):
-            found[place].append(ask(one, f"k{number}", place))
-    return found
+
+    def in_one(place: int) -> list[float]:
+        time.sleep(place * apart)
+        return [ask(worlds[place], f"k{number}", place) for number in range(count)]
+
+    with ThreadPoolExecutor() as both:
+        without, with_them = both.map(in_one, range(2))
+    return without, with_them
 
 
 def audited(found: Times) -> str:
@@ -149,7 +156,7 @@ def told(title: str, found: Times, first: float, outcomes: int) -> None:
 
 def at_once(title: str, tick: float, count: int, more: int = MORE_ROWS) -> None:
     with worlds_of(more, tick) as worlds:
-        found = times(worlds, count, lambda one, key, place: waited(one, key))
+        found = times(worlds, count, tick / 2, lambda one, key, place: waited(one, key))
     told(title, found, 1.25 * tick, 31)
 
 
@@ -157,7 +164,9 @@ def as_jobs(title: str, job_times: list[float], count: int) -> None:
     settings = f'answers = "as jobs"\njob_times = {job_times}\n'
     beside: Times = ([], [])
     with worlds_of(SLOW_ROWS, 0.1, settings) as worlds:
-        found = times(worlds, count, lambda one, key, place: seen(one, key, 0.05, beside[place]))
+        found = times(
+            worlds, count, job_times[0] / 2, lambda one, key, place: seen(one, key, 0.05, beside[place])
+        )
     # A job is claimed within a fifth of a second, and seen within some hundredths after its time.
     told(title, found, job_times[0] + 0.6, len(job_times) + 1)
     print(f"  the budget, asked for beside it: {audited((beside[0][5:], beside[1][5:]))}")
@@ -165,11 +174,11 @@ def as_jobs(title: str, job_times: list[float], count: int) -> None:
 
 def main() -> None:
     given = [float(one) for one in sys.argv[1:]]
-    count, tick, jobs, first = (*given, *(2_100, 0.1, 2_100, 2.0)[len(given) :])
+    count, tick, jobs, first = (*given, *(2_600, 0.5, 2_600, 2.0)[len(given) :])
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     at_once(f"clock of {tick} s", tick, int(count))
     at_once("next to no clock", OFF, min(300, int(count)))
-    at_once(f"slower than the clock of {tick} s", tick, min(300, int(jobs)), SLOW_ROWS)
+    at_once("slower than a clock of .1 s", 0.1, min(300, int(jobs)), SLOW_ROWS)
     as_jobs(f"slower, as jobs seen after {first:g} s", [first, 4 * first], int(jobs))
     as_jobs("slower, as jobs with next to no clock", SOON, min(300, int(jobs)))
     print(f"load of the machine {os.getloadavg()[0]:.1f}")
