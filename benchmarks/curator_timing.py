@@ -1,12 +1,12 @@
 """What the time of a curator's answer tells: `python benchmarks/curator_timing.py [N [TICK [JOBS [TIME]]]]`.
 
 Two curators of neighbouring data sets run side by side: in one of them a person has 200,000 rows more, of
-which one is used. N fresh counts (2,600) are asked of each, with the clock (TICK seconds, 0.5), and 300 with
+which one is used. N fresh sums (4,000) are asked of each, with the clock (TICK seconds, 0.5), and 300 with
 next to none, the planted failure. The second is asked half a tick after the first, so that the machine's load
 is the same and each is at work while the other waits.
 
 Then questions that are slower than the tick: the person has 1,500,000 rows more. They are asked as the
-curator answers at once, so that they leave on later rungs; as jobs (JOBS of them in each world, 2,600), seen
+curator answers at once, so that they leave on later rungs; as jobs (JOBS of them in each world, 4,000), seen
 after TIME seconds (2), four times as long, or never; and as jobs with twenty times that come so early that
 they hide little, the planted failure. While a job works, somebody else asks for the budget, which is free:
 how long that takes is audited too.
@@ -42,7 +42,10 @@ sys.path.insert(0, str(Path(__file__).parent / "curating"))
 from service import Curated, asked, post, running, written
 
 PEOPLE, MORE_ROWS, SLOW_ROWS = 2_000, 200_000, 1_500_000
-QUESTION = {"queries": [{"name": "n", "statistic": "count", "epsilon": 0.001}], "fresh": True}
+QUESTION = {
+    "queries": [{"name": "n", "statistic": "sum", "column": "age", "epsilon": 0.001}],
+    "fresh": True,
+}
 OFF = 0.0005
 SOON = [round(0.01 * 1.25**step, 4) for step in range(20)]
 Times = tuple[list[float], list[float]]
@@ -174,7 +177,7 @@ def as_jobs(title: str, job_times: list[float], count: int) -> None:
 
 def main() -> None:
     given = [float(one) for one in sys.argv[1:]]
-    count, tick, jobs, first = (*given, *(2_600, 0.5, 2_600, 2.0)[len(given) :])
+    count, tick, jobs, first = (*given, *(4_000, 0.5, 4_000, 2.0)[len(given) :])
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     at_once(f"clock of {tick} s", tick, int(count))
     at_once("next to no clock", OFF, min(300, int(count)))
