@@ -187,7 +187,7 @@ def test_a_fault_says_nothing(web: TestClient, monkeypatch: pytest.MonkeyPatch, 
         raise RuntimeError("row 17: diagnosis malignant")
 
     ada = signed_in(web, "ada")
-    monkeypatch.setattr("leakcap.release.table.PrivateTable.release_recorded", broken)
+    monkeypatch.setattr("leakcap.release.table.PrivateTable.releasing", broken)
     told = ask(web, ada, "k1")
     assert told.status_code == 500
     assert "malignant" not in told.text + caplog.text

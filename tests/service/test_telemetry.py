@@ -26,7 +26,7 @@ from leakcap.service.api.curator import Curator
 from leakcap.service.configuration import load_configuration
 from leakcap.service.console.application import ROOMS
 from leakcap.service.engine.operations import OPERATIONS
-from leakcap.service.engine.process import traced
+from leakcap.service.engine.process import traced_together
 from leakcap.service.running.checking import require_fit
 from leakcap.service.running.jobs import work
 from leakcap.service.telemetry import OpenTelemetryTracer, PublicSpans
@@ -56,7 +56,10 @@ class TracedEngine(DirectEngine):
     def _told(self, message: Mapping[str, Any]) -> Any:
         self.heard.append(message)
         with self._one_at_a_time:
-            return traced(json.loads(json.dumps(message)), self._configuration, self._tables, self._tracer)
+            (told,) = traced_together(
+                [json.loads(json.dumps(message))], self._configuration, self._tables, self._tracer
+            )
+            return told
 
 
 class Watched:

@@ -91,6 +91,8 @@ class Database:
         self._memory = memory
         self._closed = False
         self._process = os.getpid()
+        # Of this thread's `one_transaction`, where it is within one.
+        self._shared = threading.local()
         # One connection serves all threads of an in-memory ledger: their transactions must take turns.
         self._turn = threading.RLock()
 
@@ -105,6 +107,17 @@ class Database:
         """A transaction that commits as a whole at the end, or, on any exception, leaves no trace."""
         with self._transaction(writes=True) as connection:
             yield connection
+
+    @contextmanager
+    def one_transaction(self, *, writes: bool) -> Iterator[Connection]:
+        """Within, all that this thread reads and writes here is one transaction, which commits at the end or,
+        on any exception, leaves no trace."""
+        with self._transaction(writes=writes) as connection:
+            self._shared.connection, self._shared.writes = connection, writes
+            try:
+                yield connection
+            finally:
+                self._shared.connection = None
 
     def use_wal(self) -> None:
         """Switch an SQLite file to write-ahead logging; the file remembers."""
@@ -164,6 +177,12 @@ class Database:
 
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        shared: Connection | None = getattr(self._shared, "connection", None)
+        if shared is not None:
+            if writes and not self._shared.writes:
+                raise LedgerError(f"The ledger `{self.label}` is read here, and nothing is written to it.")
+            yield shared
+            return
         self._after_fork()
         if self._closed and self._memory:
             raise LedgerError(

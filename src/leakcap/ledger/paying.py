@@ -1,12 +1,14 @@
 """The one way to pay: what the ledger knows is repeated; the rest is committed, computed and recorded.
 
-Statistics, SQL, batches, models and the explorer all come through `answer_once`.
+Statistics, SQL, batches, models and the explorer all come through `answer_once`. `paying` is the same in
+stages, so that a service can take several payments through each stage together (`paying_together`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from leakcap.errors import LeakcapError, LedgerError, after_commit
@@ -17,11 +19,30 @@ from leakcap.ledger.values import Charge, Entry
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger
 
-__all__ = ["Paid", "answer_once", "unpaid_places"]
+__all__ = ["Paid", "Payment", "Stage", "answer_once", "pay_alone", "paying", "unpaid_places"]
 
 T = TypeVar("T")
 Compute: TypeAlias = Callable[[Sequence[Entry]], Sequence[tuple[T, Any]]]
 Prepare: TypeAlias = Callable[[Sequence[int], bool], Compute[T]]
+
+
+class Stage(IntEnum):
+    """What a payment does next, in this order; in each stage but two it asks the ledger."""
+
+    LOOK = 0
+    """Looks for what is known."""
+    SPEND = 1
+    """Commits the spend."""
+    COMPUTE = 2
+    """Reads the data and draws noise."""
+    RECORD = 3
+    """Records that the answers leave."""
+    TELL = 4
+    """Makes of them what is told."""
+
+
+Payment: TypeAlias = Generator[Stage, None, T]
+"""A payment under way: before each stage it says which one comes next; in the end it returns its answers."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +88,41 @@ def answer_once(
     ...     found.answer.values, found.computed, ledger.balances()[0].left
     ([[9]], None, 0.5)
     """
+    return pay_alone(
+        paying(ledger, charges, prepare, data=data, analyst=analyst, fresh=fresh, request=request)
+    )
+
+
+def pay_alone(payment: Payment[T]) -> T:
+    """What a payment returns that goes through its stages by itself, each in a transaction of its own."""
+    while True:
+        try:
+            next(payment)
+        except StopIteration as ended:
+            found: T = ended.value
+            return found
+
+
+def paying(
+    ledger: Ledger,
+    charges: Sequence[Charge],
+    prepare: Prepare[T],
+    *,
+    data: str = "",
+    analyst: str = "",
+    fresh: bool = False,
+    request: Request | None = None,
+) -> Payment[list[Paid[T]]]:
+    """`answer_once` in stages."""
     asked = None if request is None else Asked(request, tuple(charges))
     recalls: list[Answer | None] = [None] * len(charges)
     remembered = bool(data) and not fresh
+    yield Stage.LOOK
     if asked is not None:
         before, known_answers = ledger.asked_before(asked, data=data, recall=remembered)
         if before is not None:
-            return _repeated(ledger, charges, _left(ledger, before, prepare), analyst)
+            left = yield from _left(ledger, before, prepare)
+            return (yield from _repeated(ledger, charges, left, analyst))
         recalls = known_answers if remembered else recalls
     elif remembered:
         recalls = ledger.recall(charges, data=data)
@@ -86,15 +135,13 @@ def answer_once(
     if asked is not None:
         recalled = {i: recall.entry for i, recall in known.items()}
         asked = replace(asked, recalled=recalled, first=first)
-        return _repeated(ledger, charges, _requested(ledger, asked, prepare, data), analyst)
-    paid = dict(zip(places, _paid(ledger, charges, places, prepare, data), strict=True))
+        left = yield from _requested(ledger, asked, prepare, data)
+        return (yield from _repeated(ledger, charges, left, analyst))
+    bought = yield from _paid(ledger, charges, places, prepare, data)
+    paid = dict(zip(places, bought, strict=True))
     known |= {i: paid[first[i]].answer for i in range(len(charges)) if i not in known and i not in paid}
-    return _repeated(
-        ledger,
-        charges,
-        [paid[i] if i in paid else Paid(known[i], None) for i in range(len(charges))],
-        analyst,
-    )
+    told = [paid[i] if i in paid else Paid(known[i], None) for i in range(len(charges))]
+    return (yield from _repeated(ledger, charges, told, analyst))
 
 
 def unpaid_places(
@@ -126,23 +173,28 @@ def unpaid_places(
     return [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
 
 
-def _repeated(ledger: Ledger, charges: Sequence[Charge], paid: list[Paid[T]], analyst: str) -> list[Paid[T]]:
+def _repeated(
+    ledger: Ledger, charges: Sequence[Charge], paid: list[Paid[T]], analyst: str
+) -> Payment[list[Paid[T]]]:
     """The answers, after it was recorded of those that left before that they leave once more."""
     again = {i: one.answer.entry for i, one in enumerate(paid) if one.computed is None}
     told = {entry: charges[i] for i, entry in again.items()}
+    if again:
+        yield Stage.RECORD
     ledger.mark_repeated(list(again.values()), analyst=analyst, asked=told)
     return paid
 
 
-def _requested(ledger: Ledger, asked: Asked, prepare: Prepare[T], data: str) -> list[Paid[T]]:
+def _requested(ledger: Ledger, asked: Asked, prepare: Prepare[T], data: str) -> Payment[list[Paid[T]]]:
     """A request's answers: what has to be paid is committed together with its key."""
     places = asked.paid_places
     compute = prepare(places, False) if places else None
+    yield Stage.SPEND
     found, new = ledger.reserve_request(asked, data=data)
     if not new:
         # Another process was faster.
-        return _left(ledger, found, prepare)
-    return _left(ledger, found, prepare if compute is None else lambda *_: compute, new=True)
+        return (yield from _left(ledger, found, prepare))
+    return (yield from _left(ledger, found, prepare if compute is None else lambda *_: compute, new=True))
 
 
 def _left(
@@ -151,7 +203,7 @@ def _left(
     prepare: Prepare[T],
     *,
     new: bool = False,
-) -> list[Paid[T]]:
+) -> Payment[list[Paid[T]]]:
     """The answers that left, and those of the entries that have none yet, computed now; an answer that
     another process recorded meanwhile stands in the place of the one computed here."""
     places: dict[int, int] = {}
@@ -161,6 +213,7 @@ def _left(
     computed: dict[int, tuple[T, Any]] = {}
     stood = {one.answer.entry: one.answer for one in found if one.answer is not None}
     if places:
+        yield Stage.COMPUTE
         try:
             compute = prepare(list(places.values()), True)
             entries = [found[place].entry for place in places.values()]
@@ -168,7 +221,8 @@ def _left(
             computed = {entry.id: one for entry, one in made}
             # Until here nobody has seen an answer: what cannot be recorded does not leave.
             values = {id_: answer for id_, (_, answer) in computed.items()}
-            stood |= ledger.release_once(values, again=not new)
+            yield Stage.RECORD
+            stood |= ledger.release_once(values, again=not new, reserved=entries if new else ())
         except LeakcapError as error:
             raise after_commit(error) from None
     return _in_order(found, computed, stood)
@@ -196,15 +250,18 @@ def _paid(
     places: Sequence[int],
     prepare: Prepare[T],
     data: str,
-) -> list[Paid[T]]:
+) -> Payment[list[Paid[T]]]:
     if not places:
         return []
     compute = prepare(places, False)
+    yield Stage.SPEND
     entries = ledger.reserve([charges[place] for place in places], data=data)
+    yield Stage.COMPUTE
     try:
         computed = compute(entries)
         values = {entry.id: value for entry, (_, value) in zip(entries, computed, strict=True)}
         # Until here nobody has seen an answer: what cannot be recorded does not leave.
+        yield Stage.RECORD
         ledger.mark_released(list(values), answers=values)
     except LeakcapError as error:
         raise after_commit(error) from None

@@ -27,7 +27,12 @@ from leakcap.ledger.values import Charge, Entry
 
 __all__ = ["RequestingLedger"]
 
+# Old SQLites take no more than 999 values with a statement.
+_AT_ONCE = 500
 _NEW_KEY = "Nothing was spent. Ask under a new key, which is paid for."
+_ABOUT = select(EVENT.c.entry, EVENT.c.kind, EVENT.c.hash).where(
+    EVENT.c.entry.in_(bindparam("entries", expanding=True))
+)
 _RESERVED = select(EVENT).where(EVENT.c.kind == "reserve", EVENT.c.entry == bindparam("entry"))
 
 
@@ -74,14 +79,19 @@ class RequestingLedger(LedgerSpender):
         return found, True
 
     def release_once(
-        self, answers: Mapping[int, Sequence[Sequence[float | str]]], *, again: bool
+        self,
+        answers: Mapping[int, Sequence[Sequence[float | str]]],
+        *,
+        again: bool,
+        reserved: Sequence[Entry] = (),
     ) -> dict[int, Answer]:
         """Record that the answers of these entries left, but for those whose answer left before: these are
         returned, and stand in the place of the ones given.
 
         `again` says that the entries were found as somebody else had left them. Then one whose run went on is
-        refused: what was seen of that run and this answer would be two. Raises `LedgerError` as
-        `mark_released` does.
+        refused: what was seen of that run and this answer would be two. `reserved` are the entries as this
+        process has just reserved them; they are read again only where one stands otherwise. Raises
+        `LedgerError` as `mark_released` does.
         """
         texts = texts_of(answers)
         self._require_writable()
@@ -90,7 +100,7 @@ class RequestingLedger(LedgerSpender):
             state = load_state(connection, self.url, lock=True)
             time, rows = events.stamp(self._clock, state.time, self.url), list[dict[str, Any]]()
             stood = dict[int, Answer]()
-            for one in self._answered(connection, list(answers)):
+            for one in self._still(connection, reserved) or self._answered(connection, list(answers)):
                 if one.entry.state == "released":
                     stood[one.entry.id] = self._require_answer(one)
                     continue
@@ -128,6 +138,15 @@ class RequestingLedger(LedgerSpender):
             for entry in self._entries(connection, tuple(dict.fromkeys(ids)))
         }
         return [found[id_] for id_ in ids]
+
+    def _still(self, connection: Connection, reserved: Sequence[Entry]) -> list[AnsweredEntry]:
+        """The entries, where each stands as it was reserved and nothing was written about it; else none."""
+        as_reserved = {(entry.id, "reserve", entry.hash) for entry in reserved}
+        if not 0 < len(as_reserved) <= _AT_ONCE:
+            return []
+        rows = connection.execute(_ABOUT, {"entries": [entry.id for entry in reserved]})
+        same = {tuple(row) for row in rows} == as_reserved
+        return [AnsweredEntry(entry, None) for entry in reserved] if same else []
 
     def _found(
         self, connection: Connection, state: State, asked: Asked, data: str

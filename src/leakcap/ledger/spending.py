@@ -22,7 +22,7 @@ from leakcap.ledger.opening import unused
 from leakcap.ledger.policies import meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.requests import AnsweredEntry, Asked, Request
-from leakcap.ledger.state import State, append, load_state, version_of
+from leakcap.ledger.state import State, append, held_state, load_state, version_of
 from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
@@ -82,6 +82,16 @@ class LedgerSpender(LedgerReader, ABC):
             yield
         finally:
             self._before_spend, self._before_release = former
+
+    @contextmanager
+    def one_transaction(self, *, writes: bool) -> Iterator[None]:
+        """Within, all that this thread asks of the ledger is one transaction: what several spends and
+        requests have to write is committed at its end, or none of it is. Where `BudgetExceeded` is caught
+        within, nothing of what was refused is written."""
+        if writes:
+            self._require_writable()
+        with self._database.one_transaction(writes=writes) as connection, held_state(connection):
+            yield
 
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""

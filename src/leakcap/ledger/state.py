@@ -4,7 +4,8 @@ any row has amounts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -29,6 +30,7 @@ __all__ = [
     "append",
     "curve_read",
     "curve_text",
+    "held_state",
     "insert_state",
     "load_account",
     "load_state",
@@ -49,6 +51,7 @@ _STATE = select(STATE, *_LAST, _SEED.scalar_subquery().label("secret_seed"))
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
 _LOCKED = _STATE.with_for_update(of=STATE)
+_HELD = "leakcap_held_state"
 _MOVED = update(STATE).where(STATE.c.rows == bindparam("old_rows"), STATE.c.head == bindparam("old_head"))
 
 
@@ -76,11 +79,22 @@ class State:
 
 
 def load_state(connection: Connection, label: str, *, lock: bool = False) -> State:
-    """The state; with `lock` no other writer gets it before this transaction ends.
+    """The state; with `lock` no other writer gets it before this transaction ends. Within `held_state` it is
+    read once.
 
     Raises `LedgerError` where the row was edited by hand or does not meet the last event. (Both are cheap
     alarms against accidents; `verify` looks at every row.) With `lock` also where the ledger is closed.
     """
+    held: _Held | None = connection.info.get(_HELD)
+    if held is not None and held.last is not None and (held.locked or not lock):
+        return held.last
+    state = _state_read(connection, label, lock=lock)
+    if held is not None:
+        held.first, held.last, held.locked = state, state, lock
+    return state
+
+
+def _state_read(connection: Connection, label: str, *, lock: bool) -> State:
     found = [dict(row) for row in connection.execute(_LOCKED if lock else _STATE).mappings()]
     last = [row.pop("last_hash") for row in found]
     kinds = [row.pop("last_kind") for row in found]
@@ -109,6 +123,27 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     )
 
 
+@dataclass
+class _Held:
+    """The state as a transaction found it, and as it is after what was written in it."""
+
+    first: State | None = None
+    last: State | None = None
+    locked: bool = False
+
+
+@contextmanager
+def held_state(connection: Connection) -> Iterator[None]:
+    """Within, the state is read once and moved on in memory; at the end its row is, once."""
+    held = connection.info[_HELD] = _Held()
+    try:
+        yield
+    finally:
+        del connection.info[_HELD]
+    if held.first is not None and held.last is not None and held.last is not held.first:
+        replace_state(connection, held.first, held.last)
+
+
 def seed_of(connection: Connection) -> str:
     """The ledger's secret; empty where it was lost."""
     return connection.execute(_SEED).scalar() or ""
@@ -121,6 +156,10 @@ def insert_state(connection: Connection, state: State) -> None:
 
 def replace_state(connection: Connection, before: State, after: State) -> None:
     """Move the state on, provided that nobody else has."""
+    held: _Held | None = connection.info.get(_HELD)
+    if held is not None:
+        held.last = after
+        return
     place = {"old_rows": before.rows, "old_head": before.head}
     if connection.execute(_MOVED, _row(after) | place).rowcount != 1:
         raise LedgerError("Another process wrote to the ledger at the same moment. Try again.")

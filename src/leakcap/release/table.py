@@ -25,11 +25,11 @@ from leakcap.ledger import (
     Ledger,
     Paid,
     Request,
-    answer_once,
     unpaid_places,
 )
 from leakcap.ledger.chain import require_text
 from leakcap.ledger.details import EPSILON_CONTENTS, EVENT_CONTENTS
+from leakcap.ledger.paying import Payment, pay_alone, paying
 from leakcap.numeric import short_down
 from leakcap.policy.document import Policy, load_policy
 from leakcap.release.asking.accuracy import Preview, preview
@@ -339,9 +339,20 @@ class PrivateTable(Asking):
         """Answer all of the queries, or none: each with the number of its entry in the ledger. Raises as
         `release` does, and `InvalidQuery` with nothing spent where what has to be paid for costs more than
         `most`, an amount for each of the currencies `epsilon` and `rho` that it names."""
+        return pay_alone(self.releasing(queries, fresh=fresh, request=request, most=most))
+
+    def releasing(
+        self,
+        queries: Sequence[Query],
+        *,
+        fresh: bool = False,
+        request: Request | None = None,
+        most: Mapping[str, float] | None = None,
+    ) -> Payment[list[tuple[Release, int]]]:
+        """`release_recorded` in stages, for whoever answers many together: see `pay_together`."""
         if not queries:
             raise InvalidQuery("`queries` of `release` must hold at least one query.")
-        found, paid = self._released(queries, (), fresh, request, most)
+        found, paid = yield from self._releasing(queries, (), fresh, request, most)
         return [(one, each.answer.entry) for one, each in zip(found, paid, strict=True)]
 
     def unpaid(
@@ -365,17 +376,17 @@ class PrivateTable(Asking):
     ) -> tuple[list[Release], list[Paid[T]]]:
         """Answer all of the queries and what is asked beside them, in one commit, or none. Raises as
         `release` does."""
-        found, paid = self._released(queries, beside, fresh, request)
+        found, paid = pay_alone(self._releasing(queries, beside, fresh, request))
         return found, paid[len(found) :]
 
-    def _released(
+    def _releasing(
         self,
         queries: Sequence[Query],
         beside: Sequence[Beside[T]],
         fresh: bool,
         request: Request | None,
         most: Mapping[str, float] | None = None,
-    ) -> tuple[list[Release], list[Paid[Any]]]:
+    ) -> Payment[tuple[list[Release], list[Paid[Any]]]]:
         """The answers to the queries, and what was paid for them and, after that, for what was asked beside
         them."""
         if self.policy.fingerprint() != self._fingerprint:
@@ -412,7 +423,7 @@ class PrivateTable(Asking):
             return compute
 
         try:
-            paid = answer_once(
+            paid = yield from paying(
                 self.ledger,
                 everything,
                 prepare,

@@ -83,6 +83,7 @@ class Curator:
 
     def ask(self, operation: str, principal: Principal, dataset: str, body: Any = None, **more: Any) -> Any:
         """What the engine says to this person."""
+        self.store.end_moment()
         with self.at_once.one(principal.subject):
             return self.engine.call(operation, dataset, principal.subject, body, **more)
 

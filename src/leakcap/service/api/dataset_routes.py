@@ -63,15 +63,16 @@ def dataset_routes(curator: Curator) -> APIRouter:
 
         `Prefer: return=minimal` leaves out the records with their statements, `respond-async` makes a job.
         """
-        found = verbs.release_answers(
-            curator,
-            curator.who(request),
-            dataset,
-            asked,
-            key=idempotency_key,
-            later="respond-async" in prefer,
-            minimal="return=minimal" in prefer,
-        )
+        with curator.store.one_moment():  # until the engine is asked
+            found = verbs.release_answers(
+                curator,
+                curator.who(request),
+                dataset,
+                asked,
+                key=idempotency_key,
+                later="respond-async" in prefer,
+                minimal="return=minimal" in prefer,
+            )
         if isinstance(found, Job):
             return JSONResponse(told_of_job(found, own=True), 202, {"location": f"/v1/jobs/{found.id}"})
         return JSONResponse(found)

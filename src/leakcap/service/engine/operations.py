@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
 from leakcap.errors import InvalidQuery
+from leakcap.ledger.paying import Payment, Stage, pay_alone
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, preview, query_from
 from leakcap.release.planning.adding import added_up
@@ -32,7 +33,7 @@ from leakcap.wire import answer_on_wire
 
 T = TypeVar("T")
 
-__all__ = ["OPERATIONS", "Operation", "public_policy"]
+__all__ = ["OPERATIONS", "Operation", "answering", "public_policy"]
 
 _TERMS = ("epsilon", "rho", "error", "delta", "weights", "objective", "noise")
 _MOST_QUERIES = 1000
@@ -112,25 +113,28 @@ def unpaid_prices(call: EngineCall) -> dict[str, Any]:
 
 def answered(call: EngineCall) -> dict[str, Any]:
     """Answers, each as the ledger remembers it and as a record; what is left of the caps on everything."""
+    return call.asked(lambda table: pay_alone(answering(call, table)))
 
-    def ask(table: PrivateTable) -> dict[str, Any]:
-        call.require_approved_policy(table)
-        queries, statement = _asked(call, table)
-        fresh = call.body.get("fresh", False) is True
-        found = table.release_recorded(queries, fresh=fresh, request=call.paid_once, most=call.most)
-        answers = {
-            "dataset": call.dataset,
-            "policy": table.policy.fingerprint(),
-            "answers": [answer_on_wire(one, entry) for one, entry in found],
-            "caps": [CapRecord.of(one).to_dict() for one in table.ledger.balances()],
-        }
-        if call.body.get("minimal") is True:
-            return answers
-        releases = [one for one, _ in found]
-        shown = releases if statement is None else statement.shown(releases, table.policy)
-        return {**answers, "releases": [one.to_dict() for one in shown]}
 
-    return call.asked(ask)
+def answering(call: EngineCall, table: PrivateTable) -> Payment[dict[str, Any]]:
+    """`answered` in the stages of its payment."""
+    call.require_approved_policy(table)
+    queries, statement = _asked(call, table)
+    fresh = call.body.get("fresh", False) is True
+    found = yield from table.releasing(queries, fresh=fresh, request=call.paid_once, most=call.most)
+    balances = table.ledger.balances()
+    yield Stage.TELL
+    answers = {
+        "dataset": call.dataset,
+        "policy": table.policy.fingerprint(),
+        "answers": [answer_on_wire(one, entry) for one, entry in found],
+        "caps": [CapRecord.of(one).to_dict() for one in balances],
+    }
+    if call.body.get("minimal") is True:
+        return answers
+    releases = [one for one, _ in found]
+    shown = releases if statement is None else statement.shown(releases, table.policy)
+    return {**answers, "releases": [one.to_dict() for one in shown]}
 
 
 def budget(call: EngineCall) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""A process of the engine: it alone opens data and ledgers, and answers one call after another.
+"""A process of the engine: it alone opens data and ledgers, and answers one call after another, or those that
+wait for the same data set together.
 
 Several may take calls from the same socket. Each call has seconds and memory; a call that takes more ends the
 process, and the supervisor starts another: what was committed by then stays spent, and is answered when it is
@@ -14,22 +15,24 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.service.configuration import Configuration
 from leakcap.service.engine.call import EngineCall
-from leakcap.service.engine.messages import receive, send
+from leakcap.service.engine.messages import send
 from leakcap.service.engine.operations import OPERATIONS
 from leakcap.service.engine.tables import OpenTables
+from leakcap.service.engine.together import answer_together
+from leakcap.service.engine.waiting import WaitingCalls
 from leakcap.service.faults import where_raised
 from leakcap.service.job_times import JobClock, LastTimePassed
 from leakcap.service.ticks import FASTER, LadderClock, on_the_clock, rung
-from leakcap.service.tracing import NOBODY, Tracer
+from leakcap.service.tracing import NOBODY, OpenSpan, Tracer
 from leakcap.wire import as_problem
 
-__all__ = ["answer", "answer_calls", "confine", "traced"]
+__all__ = ["answer", "answer_calls", "confine", "traced_together"]
 
 _log = logging.getLogger(__name__)
 _COMPUTED = ("release", "fit", "tables")
@@ -51,20 +54,34 @@ def answer_calls(
         with contextlib.suppress(LeakcapError):
             tables.of(dataset, "")
     signal.signal(signal.SIGALRM, _out_of_time)
+    waiting = WaitingCalls(listener, configuration.tick / FASTER)
     while True:
-        connection, _ = listener.accept()
-        with connection, contextlib.suppress(OSError, ValueError):
-            while (message := receive(connection)) is not None:
-                # The one that hangs is this process: to end it is the only way out of a library's C code.
-                _end_in(seconds)
-                with _paced(message, configuration.tick):
-                    try:
-                        told = traced(message, configuration, tables, tracer, watch=_end_in)
-                    except LastTimePassed:
-                        _out_of_time()
-                    finally:
-                        signal.setitimer(signal.ITIMER_REAL, 0.0)
-                _send(connection, told)
+        with contextlib.ExitStack() as connected:
+            calls = [connected.enter_context(one) for one in waiting.next()]
+            messages, begun = [one.message for one in calls], time.monotonic()
+            # The one that hangs is this process: to end it is the only way out of a library's C code.
+            _end_in(seconds)
+            with _paced(messages[0], configuration.tick):
+                try:
+                    told = traced_together(messages, configuration, tables, tracer, watch=_end_in)
+                except LastTimePassed:
+                    _out_of_time()
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0)
+            if (dataset := calls[0].dataset) and _may_share(tables, dataset):
+                waiting.took(dataset, len(calls), time.monotonic() - begun)
+            for one, answer_of_one in zip(calls, told, strict=True):
+                with contextlib.suppress(OSError, ValueError):
+                    _send(one.connection, answer_of_one)
+
+
+def _may_share(tables: OpenTables, dataset: str) -> bool:
+    """Whether questions about a data set can share transactions: not where rows are read before anything is
+    spent, for the ledger keeps when that was."""
+    try:
+        return tables.of(dataset, "").policy.neighbours != "replace-one"
+    except LeakcapError:
+        return False
 
 
 def _paced(message: Any, tick: float) -> contextlib.AbstractContextManager[None]:
@@ -86,29 +103,55 @@ def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
         send(connection, {"problem": as_problem(error)})
 
 
-def traced(
-    message: Any,
+def traced_together(
+    messages: Sequence[Any],
     configuration: Configuration,
     tables: OpenTables,
     tracer: Tracer = NOBODY,
     *,
     watch: Callable[[float], None] = lambda seconds: None,
-) -> dict[str, Any]:
-    """What is answered to one message, within a span below the caller's.
+) -> list[dict[str, Any]]:
+    """What is answered to each message, within spans below the callers'. Several messages are questions about
+    one data set, under requests' numbers of their own.
 
     The span of what was computed from data ends on a rung of the faster clock: where spans go nobody sees
     more finely than those who wait how long it took. Raises `LastTimePassed` as `answer` does.
     """
+    begun = time.monotonic()
+    with contextlib.ExitStack() as opened:
+        spans = [opened.enter_context(_span(tracer, message)) for message in messages]
+        told = _answers(messages, configuration, tables, watch)
+        for message, span, one in zip(messages, spans, told, strict=True):
+            internal = str(one.get("problem", {}).get("type", "")).endswith(":internal")
+            span.say(outcome="answered" if "result" in one else "failed" if internal else "refused")
+            if isinstance(message, Mapping) and message.get("operation") in _COMPUTED:
+                span.end_after(rung(time.monotonic() - begun, configuration.tick / FASTER))
+    return told
+
+
+def _span(tracer: Tracer, message: Any) -> contextlib.AbstractContextManager[OpenSpan]:
     said = message if isinstance(message, Mapping) else {}
     operation, parent = str(said.get("operation")), str(said.get("trace", ""))
-    begun = time.monotonic()
-    with tracer.span(operation, parent=parent, operation=operation, dataset=str(said.get("dataset"))) as span:
-        told = answer(message, configuration, tables, watch=watch)
-        internal = str(told.get("problem", {}).get("type", "")).endswith(":internal")
-        span.say(outcome="answered" if "result" in told else "failed" if internal else "refused")
-        if operation in _COMPUTED:
-            span.end_after(rung(time.monotonic() - begun, configuration.tick / FASTER))
-    return told
+    return tracer.span(operation, parent=parent, operation=operation, dataset=str(said.get("dataset")))
+
+
+def _answers(
+    messages: Sequence[Any], configuration: Configuration, tables: OpenTables, watch: Callable[[float], None]
+) -> list[dict[str, Any]]:
+    begun, several = time.monotonic(), len(messages) > 1
+
+    def alone(place: int) -> dict[str, Any]:
+        if several:
+            # Those before it have read data: when it spends stays in the ledger, and is on a rung, too.
+            elapsed = time.monotonic() - begun
+            time.sleep(rung(elapsed, configuration.tick / FASTER) - elapsed)
+        return answer(messages[place], configuration, tables, watch=watch)
+
+    try:
+        calls = [_call(one, configuration, tables, watch) for one in messages] if several else []
+    except LeakcapError:
+        calls = []
+    return answer_together(calls, alone) if calls else [alone(place) for place in range(len(messages))]
 
 
 def answer(

@@ -10,8 +10,9 @@ import logging
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,16 +67,42 @@ class StoreDatabase:
         self.label = label
         self._engine = engine
         self._process = os.getpid()
+        # Of this thread's `one_moment`, where it is within one.
+        self._moment = threading.local()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one moment of the store."""
-        with self._transaction(writes=False) as connection:
-            yield connection
+        moment: ExitStack | None = getattr(self._moment, "held", None)
+        if moment is None:
+            with self._transaction(writes=False) as connection:
+                yield connection
+            return
+        if self._moment.connection is None:
+            self._moment.connection = moment.enter_context(self._transaction(writes=False))
+        yield self._moment.connection
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Within, all that this thread reads is of one moment, in one transaction, until `end_moment`."""
+        with ExitStack() as held:
+            self._moment.held, self._moment.connection = held, None
+            try:
+                yield
+            finally:
+                self._moment.held = None
+
+    def end_moment(self) -> None:
+        """What this thread reads from here on is of later moments: it waits for something, or has written."""
+        held: ExitStack | None = getattr(self._moment, "held", None)
+        if held is not None:
+            self._moment.held = None
+            held.close()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that commits as a whole at the end, or, on any exception, leaves no trace."""
+        self.end_moment()
         with self._transaction(writes=True) as connection:
             yield connection
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -104,6 +105,14 @@ class Store:
             }
             append_act(connection, now, by, "restore the store", details=details)
         return ended
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Within, all that this thread reads is of one moment, in one transaction, until `end_moment`."""
+        return self._database.one_moment()
+
+    def end_moment(self) -> None:
+        """What this thread reads from here on is of later moments: it waits for something."""
+        self._database.end_moment()
 
     def close(self) -> None:
         """Let go of the database."""
