@@ -12,11 +12,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from leakcap.errors import InvalidParameter
-from leakcap.ledger import foreign_events, profiles
+from leakcap.ledger import foreign_events, profiles, selection
 from leakcap.ledger.curve import ORDERS, curve_of_pure
 from leakcap.ledger.event_kinds import (
     ABOVE_ZERO,
     LARGEST,
+    NO_RHO,
     WHOLE,
     Event,
     Guarantee,
@@ -47,6 +48,8 @@ __all__ = [
 _DEEPEST = 4
 _STEEPEST = 700
 """The ε of Laplace noise of which a loss is computed at most."""
+_PLAIN = 50.0
+"""The mean loss, in nats, from which on a δ is said to be that of nothing hidden."""
 
 
 def read_event(text: str) -> dict[str, Any]:
@@ -84,6 +87,8 @@ def checked(event: Any, deep: int = 0) -> None:
             profiles.points_of(event)
         elif field == "orders":
             foreign_events.orders_of(event)
+        elif field == "shape":
+            selection.shape_of(event)
         elif fraction(event, field) == 0 and field in ABOVE_ZERO:
             raise InvalidParameter(f"`{field}` of `{name}` must be above 0.")
         elif field == "sampling_probability" and fraction(event, field) > 1:
@@ -244,6 +249,15 @@ def _repeated(event: Event) -> Guarantee:
     return _together([(guaranteed(event["event"]), int(event["count"]))])
 
 
+def _selected(event: Event) -> Guarantee:
+    run = guaranteed(event["event"])
+    loss = None
+    if not run.delta and run.curve[0] <= _PLAIN:
+        steps = steps_in(event["event"])
+        loss = foreign_events.loss_in(event["event"]) if steps is None else accounted(steps).loss
+    return selection.best_run(event, run, loss)
+
+
 def _together(parts: list[tuple[Guarantee, int]]) -> Guarantee:
     epsilons = [None if one.epsilon is None else one.epsilon * count for one, count in parts]
     known = [one for one in epsilons if one is not None]
@@ -300,8 +314,12 @@ KINDS: Mapping[str, Kind] = {
         lambda event: int(event["step_counts"]).bit_length() * _gaussian_rho(event),
         foreign_events.check_tree,
     ),
-    "RenyiDpEvent": Kind(
-        ("orders",), foreign_events.guaranteed_by_orders, lambda event: foreign_events.NO_RHO
-    ),
+    "RenyiDpEvent": Kind(("orders",), foreign_events.guaranteed_by_orders, lambda event: NO_RHO),
     "ProfileDpEvent": Kind(("points",), profiles.guaranteed_by, profiles.rho_of_points),
+    "RepeatAndSelectDpEvent": Kind(
+        ("event", "mean", "shape"),
+        _selected,
+        lambda event: _selected(event).rho,
+        selection.check_selection,
+    ),
 }

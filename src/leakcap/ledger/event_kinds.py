@@ -8,10 +8,22 @@ from typing import Any, NamedTuple, TypeAlias
 
 from leakcap.errors import InvalidParameter
 
-__all__ = ["ABOVE_ZERO", "LARGEST", "WHOLE", "Event", "Guarantee", "Kind", "fraction", "whole_number"]
+__all__ = [
+    "ABOVE_ZERO",
+    "LARGEST",
+    "NO_RHO",
+    "WHOLE",
+    "Event",
+    "Guarantee",
+    "Kind",
+    "fraction",
+    "whole_number",
+]
 
 LARGEST = Fraction(10**6)
 """The largest ε that an event may have."""
+NO_RHO = Fraction(10**12)
+"""Beyond what a ledger counts: no ρ is known."""
 _FARTHEST = Fraction(10**60)
 _QUIETEST = Fraction(10**12)
 ABOVE_ZERO = frozenset(

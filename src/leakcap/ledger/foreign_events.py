@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from leakcap.errors import InvalidParameter, NoRoute
 from leakcap.ledger.curve import ORDERS
-from leakcap.ledger.event_kinds import Event, Guarantee, fraction
+from leakcap.ledger.event_kinds import NO_RHO, Event, Guarantee, fraction
 from leakcap.ledger.implied import rho_of_pure
 from leakcap.ledger.profiles import guaranteed_by, profile_of
 from leakcap.numeric import float_up, up
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from leakcap.accounting import PrivacyLoss
 
 __all__ = [
-    "NO_RHO",
     "check_drawn",
     "check_response",
     "check_sampled",
@@ -40,8 +39,6 @@ __all__ = [
 
 _MOST_PEOPLE = 10**12
 _MOST_ORDERS = 1000
-NO_RHO = Fraction(10**12)
-"""Beyond what a ledger counts: no ρ is known."""
 _LEAST_NOISE = Fraction(1, 100)
 _HIDING = ("noise_multiplier", "noise_parameter", "num_buckets")
 """Of which a larger number tells less."""

@@ -175,16 +175,23 @@ def charges_of(
 
 def _replaced(one: OutsideSpend, neighbours: str) -> OutsideSpend:
     """Between two contents of a unit, by way of its absence: known for steps of Gaussian noise."""
-    steps = steps_in(one.event)
-    if neighbours != "replace-one" or steps is None or steps.replaced:
+    event = _between_contents(one.event) if neighbours == "replace-one" else None
+    if event is None:
         other = next(name for name in _RELATIONS if name != neighbours)
         raise LedgerError(
             f"`{one.query}` is about {other} neighbours, and the policy's are {neighbours}: what "
             f"`{one.event['name']}` tells of these does not follow. Nothing was spent. Account for "
             f"{neighbours} neighbours."
         )
-    event = read_event(event_text({"name": "ReplacedDpEvent", "event": dict(one.event)}))
-    return OutsideSpend(one.query, event, one.delta, one.text)
+    return OutsideSpend(one.query, read_event(event_text(event)), one.delta, one.text)
+
+
+def _between_contents(event: Mapping[str, Any]) -> dict[str, Any] | None:
+    if event["name"] == "RepeatAndSelectDpEvent":
+        run = _between_contents(event["event"])
+        return None if run is None else {**event, "event": run}
+    steps = steps_in(event)
+    return None if steps is None or steps.replaced else {"name": "ReplacedDpEvent", "event": dict(event)}
 
 
 def read_spends(source: str | Path | bytes | Mapping[str, Any]) -> OutsideSpends:

@@ -25,6 +25,7 @@ from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.dp_events import KINDS, checked
 from leakcap.ledger.event_kinds import WHOLE
 from leakcap.ledger.profiles import falling_hull, profile_of
+from leakcap.ledger.selection import POISSON
 
 __all__ = ["as_dp_event", "outside_event", "profile_event", "trade_off_event"]
 
@@ -176,11 +177,19 @@ def _value(field: str, value: Any, deep: int) -> Any:
         return max((_whole(one, field) for one in value), default=0)
     if field in WHOLE:
         return _whole(value, field)
+    if field == "shape" and _boundless(value):
+        return POISSON
     if field in ("points", "orders"):
         if not isinstance(value, list | tuple) or any(not isinstance(x, list | tuple) for x in value):
             raise InvalidParameter(f"`{field}` must be a list of pairs.")
         return [[str(_exact(one, field)) for one in pair] for pair in value]
     return str(_exact(value, field))
+
+
+def _boundless(value: Any) -> bool:
+    """Whether it is ∞, as a number or in words."""
+    number = isinstance(value, float | Decimal) and value == math.inf
+    return number or (isinstance(value, str) and value.lower() in (POISSON, "infinity"))
 
 
 def _unknown(name: str) -> InvalidParameter:
@@ -354,5 +363,9 @@ def _written(event: Mapping[str, Any], events: Any) -> Any:
         elif field == "events":
             values[field] = [_written(one, events) for one in value]
         else:
-            values[field] = value if field in WHOLE else float(Fraction(str(value)))
+            values[field] = value if field in WHOLE else _double(str(value))
     return made(**values)
+
+
+def _double(text: str) -> float:
+    return math.inf if text == POISSON else float(Fraction(text))
