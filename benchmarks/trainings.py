@@ -2,28 +2,47 @@
 
 Five trainings of 11,760 steps (q = 256/50,000, σ = 1.1) at δ = 10⁻⁶ each: what a ledger is charged for them
 together, as a plan, and one by one; beside it what the accountants of Opacus and dp-accounting say of all
-their steps at δ = 5·10⁻⁶, where they are installed (`make torch`, then `build/torch/bin/python`). Then what
-the ledger's hook takes of the CPU time of the steps of a small network with Opacus. Target: at most 2 %.
+their steps at δ = 5·10⁻⁶, where they are installed (`make torch`, then `build/torch/bin/python`), and
+Microsoft's prv_accountant (`make peers`), which is asked in corners and at random, too. Then what the
+ledger's hook takes of the CPU time of the steps of a small network with Opacus. Target: at most 2 %.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
+import random
 import statistics
+import subprocess
 import tempfile
 import time
 import warnings
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from leakcap.accounting import PrivacyLoss
+from leakcap.bound import Bound
 from leakcap.integrations import PlannedTraining, begin_training
 from leakcap.ledger import Caps, Ledger, PlannedDescent, Slot, SlotPlan
 from leakcap.mechanism import Gaussian
 
 NOISE, RATE, STEPS, DELTA = 1.1, Fraction(256, 50_000), 11_760, 1e-6
 LEASE = 100
+PRV = Path(__file__).parent.parent / "build" / "peers-release" / "prv"
+Plan = tuple[float, ...]
+CORNERS: list[Plan] = [
+    (1.1, 256 / 50_000, 11_760, 1e-6, 0.1, 1e-9),
+    (1.0, 1e-6, 100_000, 1e-6, 0.1, 1e-9),
+    (1.0, 1e-6, 100_000, 1e-12, 0.01, 1e-15),
+    (100.0, 0.01, 1000, 1e-6, 0.1, 1e-9),
+    (1.0, 0.01, 1000, 1.1e-9, 0.1, 1e-9),
+    (1.0, 0.01, 1000, 1e-9, 0.1, 1e-9),
+    (1.0, 0.01, 1000, 1e-12, 0.01, 1e-14),
+    (1.0, 0.01, 1000, 1e-14, 0.01, 1e-16),
+    (0.4, 0.01, 1000, 1e-6, 0.1, 1e-9),
+]
 CAPS = Caps(epsilon=40.0, delta=2e-5, delta_of_answers=1e-5)
 
 
@@ -62,12 +81,46 @@ def beside() -> None:
         for kind in (PLDAccountant, RdpAccountant):
             found = kind().compose(step, 5 * STEPS).get_epsilon(5 * DELTA)
             print(f"dp-accounting {kind.__name__:25} {found:9.5f}")
-    if importlib.util.find_spec("prv_accountant"):
-        from prv_accountant.dpsgd import DPSGDAccountant
 
-        prv = DPSGDAccountant(NOISE, float(RATE), max_steps=5 * STEPS, eps_error=0.01, delta_error=1e-10)
-        low, middle, high = prv.compute_epsilon(5 * DELTA, 5 * STEPS)
-        print(f"prv_accountant, lower, estimate, upper  {low:9.5f} {middle:.5f} {high:.5f}")
+
+def by_prv(plans: list[Plan]) -> list[tuple[Any, float]]:
+    """The three numbers of Microsoft's accountant for each plan, or why there are none; CPU seconds."""
+    script = Path(__file__).parent / "peers" / "with_prv.py"
+    asked = [PRV / "bin" / "python", script]
+    done = subprocess.run(asked, input=json.dumps(plans), capture_output=True, text=True, check=True)
+    return [(found, seconds) for found, seconds in json.loads(done.stdout)]
+
+
+def exactly(plan: Plan) -> Bound:
+    noise, rate, steps, delta, *_ = plan
+    return (PrivacyLoss.of_mechanism(Gaussian(noise)).sampled(rate) ** int(steps)).epsilon_both(delta)
+
+
+def beside_prv() -> None:
+    """prv_accountant on the five trainings, by its default errors and by smaller ones; and in corners."""
+    plans = [(NOISE, float(RATE), 5 * STEPS, 5 * DELTA, *errors) for errors in ((0.1, 1e-9), (0.01, 1e-10))]
+    print("prv_accountant: σ, q, steps, δ, its ε and δ errors: its ends and estimate; exactly; CPU s")
+    for plan, (found, seconds) in zip([*plans, *CORNERS], by_prv([*plans, *CORNERS]), strict=True):
+        truth = exactly(plan)
+        said = found if isinstance(found, str) else " ".join(f"{one:.5f}" for one in found)
+        asked = " ".join(f"{one:g}" for one in plan)
+        print(f"  {asked:44} {said}; {truth.lower:.5f} to {truth.upper:.5f}; {seconds:.1f} s")
+
+
+def drawn_for_prv(count: int = 160) -> None:
+    """How often its three numbers are on the wrong side of the exact ε, in settings drawn at random."""
+    draw, plans = random.Random(3), []
+    for _ in range(count):
+        noise, rate = round(10 ** draw.uniform(-0.4, 1.5), 3), float(f"{10 ** draw.uniform(-6, 0):.3g}")
+        steps, delta = int(10 ** draw.uniform(0, 4)), float(f"{10 ** draw.uniform(-15, -1):.3g}")
+        errors = draw.choice((1.0, 0.3, 0.1)), delta * 10 ** draw.uniform(-4, -0.05)
+        plans.append((noise, rate, steps, delta, *errors))
+    told = [(exactly(plan), found) for plan, (found, _) in zip(plans, by_prv(plans), strict=True)
+            if not isinstance(found, str)]  # fmt: skip
+    over = sum(found[0] > truth.upper for truth, found in told)
+    under = [sum(found[k] < truth.lower for truth, found in told) for k in (1, 2)]
+    print(f"prv_accountant, {count} settings, {count - len(told)} refused: below the exact ε")
+    print(f"  {under[0]} estimates and {under[1]} upper ends, above it {over} lower ends")
 
 
 def overhead(turns: int = 150) -> None:
@@ -145,4 +198,9 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     in_a_ledger()
     beside()
+    if (PRV / ".done").exists():
+        beside_prv()
+        drawn_for_prv()
+    else:
+        print("prv_accountant is not installed here (make peers)")
     overhead()
