@@ -317,12 +317,13 @@ DELTAS: dict[str, Any] = {
 class Part(NamedTuple):
     """A loss L: M(z) = E[e^{zL}; L < ∞], or with a lift a bound on |M| from Im z on; P(L = ∞); how often.
 
-    Of Gaussian noise its mu; of a coin its ε; where D_α is αρ, or no more than that, ρ.
+    Of Gaussian noise its mu and rate; of a coin its ε; where D_α is αρ, or no more than that, ρ.
     """
 
     moments: Any
     never: fmpq = ZERO
     mu: fmpq = ZERO
+    rate: fmpq = ONE
     rho: fmpq = ZERO
     odds: fmpq | None = None
     times: int = 1
@@ -391,7 +392,7 @@ def of_gaussian(mu: fmpq, rate: fmpq, added: bool) -> Part:
         off *= (up * up / 2).exp() * arb(0, 1)
         return acb.integral(inside, acb(-edge), acb(edge)) / (2 * arb.pi()).sqrt() + acb(off, off)
 
-    return Part(moments, mu=mu, rho=mu * mu / 2 if rate == 1 else ZERO)
+    return Part(moments, mu=mu, rate=rate, rho=mu * mu / 2 if rate == 1 else ZERO)
 
 
 def mean(parts: Sequence[Part], z: acb, lifts: Sequence[arb] | None = None) -> acb:
@@ -682,8 +683,7 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
 
     Rows that do not follow one another are no certificate.
     """
-    sums, limits, previous = {"everything": NOTHING}, dict[str, Any](everything={}), "0" * 64
-    room, laws = 0, list[Any]()
+    sums, limits, previous, rooms = {"everything": NOTHING}, dict[str, Any](everything={}), "0" * 64, list[list[Any]]()
     need(which in ("all", "everything"), "accounts are `all` or `everything`")
     need(isinstance(lines, dict) and len(lines) <= 64, "lines are for 64 rows at most")
     need(sha256(texts[-1].encode()).hexdigest() == head, "`head` is not the last row's hash")
@@ -717,12 +717,13 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
             whole = read(event.encode())[0]
             for law_of_each, count, _ in (only(one, "event", "count", "name") for one in whole.get("events", [whole])):
                 need(type(count) is int and count > 0, "a plan is of so many answers")
-                room, laws = room + count, laws if law_of_each in laws else [*laws, law_of_each]
+                rooms.append([law_of_each, count])
         if slot:
-            room -= 1
-            need(room >= 0 and kind == "reserve", f"row {place} is from a slot that no plan had")
-            good = not prices or (len(laws) == 1 and admitted(laws[0], event))
-            doubt(not good, f"row {place} may be more than its slot has")
+            left = [one for one in rooms if one[1]]
+            need(left and kind == "reserve", f"row {place} is from a slot that no plan had")
+            fits = [one for one in left if not prices or admitted(one[0], event)]
+            doubt(not fits, f"row {place} may be more than its slot has")
+            fits[0][1] -= 1
         apart = {"analysts", "each_analyst", "groups", "period"} & set(caps)
         need(which == "everything" or kind != "lost" or not apart, "whose what was lost was is not shown")
         own = accounts(shown, day, caps) if which == "all" and kind == "reserve" else {}
@@ -737,11 +738,12 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
 
 
 def admitted(slot: Any, event: str) -> bool:
-    """Whether an answer is a function of what a slot has: of a coin of its ε, or of Laplace noise."""
-    own, most = tells(read(event.encode())[0]), tells(slot)
-    if slot["name"] == "LaplaceDpEvent":
-        return le(own.scales, most.scales)
-    return slot["name"] == "EpsilonDeltaDpEvent" and own.delta == most.delta == 0 and le(own.epsilon, most.epsilon)
+    """Whether an answer is a function of what a slot has: of a coin of its ε, or of Laplace or Gaussian noise."""
+    own, most, name = tells(read(event.encode())[0]), tells(slot), slot["name"]
+    (a, *more), (b, *_) = own.sides[0], most.sides[0]
+    steps = not more and 0 < a.mu <= b.mu and a.rate <= b.rate and a.times <= b.times  # the rest is noise
+    pure = name == "EpsilonDeltaDpEvent" and own.delta == most.delta == 0 and le(own.epsilon, most.epsilon)
+    return steps or pure or (name == "LaplaceDpEvent" and le(own.scales, most.scales))
 
 
 def spent(prices: bool, head: Any, delta: fmpq, delta_of_answers: fmpq, accounts: Any, rows: Any, lines: Any) -> Ends:

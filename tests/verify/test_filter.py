@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -44,11 +45,12 @@ from certified_chains import (
 from certified_chains import ORDERS as CHAIN_ORDERS
 from leakcap.accounting import PrivacyLoss
 from leakcap.errors import InvalidParameter, LedgerError
-from leakcap.ledger import Caps, Charge, Group, Ledger, Limits, Slot, SlotPlan, Spend
+from leakcap.ledger import Caps, Charge, Group, Ledger, Limits, PlannedDescent, Slot, SlotPlan, Spend
 from leakcap.ledger.amending import Proposed
 from leakcap.ledger.chain import text_hash
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.measured import event_epsilon, guarantee, priced_by_checker
+from leakcap.ledger.values import event_text
 from leakcap.mechanism import Gaussian
 
 CAPS: dict[str, tuple[Caps, Sequence[Charge]]] = {
@@ -251,10 +253,14 @@ def test_what_the_checker_cannot_price_is_as_charged() -> None:
 
 def of_a_plan(slot: Slot, charges: Sequence[Charge], delta: float = 1e-6) -> dict[str, Any]:
     """The certificate of a ledger that paid for one slot, and of answers from it."""
+    return of_plan([slot], [replace(charge, slot=slot.name) for charge in charges], delta)
+
+
+def of_plan(slots: Sequence[Slot], charges: Sequence[Charge], delta: float = 1e-6) -> dict[str, Any]:
     with ledger(Caps(50.0, 1e-5, delta_of_answers=1e-5), []) as book:
-        book.plan(SlotPlan("year", [slot], delta=delta))
+        book.plan(SlotPlan("year", slots, delta=delta))
         for charge in charges:
-            book.reserve([replace(charge, slot=slot.name)])
+            book.reserve([charge])
         return json_of(book.certificate())
 
 
@@ -286,6 +292,50 @@ def test_a_plan_of_one_kind_of_answer_is_priced(name: str) -> None:
         full = relinked(found, lambda rows: rows.extend([rows[2]] * room))
         assert verdict(full) == "proved"
         assert "no plan had" in str(said(relinked(full, lambda rows: rows.append(rows[2]))))
+
+
+def descent(noise: str, rate: str, count: int) -> str:
+    one = {"name": "GaussianDpEvent", "noise_multiplier": noise}
+    sample = {"name": "PoissonSampledDpEvent", "sampling_probability": rate, "event": one}
+    return event_text({"name": "SelfComposedDpEvent", "event": sample, "count": count})
+
+
+def dearer(event: str, epsilon: float = math.inf) -> Callable[[Rows], None]:
+    """The last row's answer in another's place, which is charged what it tells."""
+    ticks = of(event, epsilon).spend.ticks(None)
+    curve = ",".join("" if one is None else str(one) for one in ticks.curve)
+    return lambda rows: rows[-1].update(epsilon=ticks.epsilon, curve=curve, rho=ticks.rho, event=event)
+
+
+def is_too_much(found: dict[str, Any], change: Callable[[Rows], None]) -> bool:
+    told = said(relinked(found, change))
+    assert isinstance(told, verify.Verdict)
+    return told.verdict == "not proved" and "may be more than its slot has" in told.claim
+
+
+def test_a_plan_of_descents_is_priced() -> None:
+    """What is quieter, rarer and shorter comes from a slot; by a little louder, more often or longer not."""
+    slot = Slot("trainings", 3, descent=PlannedDescent(2.0, "1/10", 8))
+    found = of_a_plan(slot, [of(descent("2", "1/10", 8)), of(descent("3", "1/20", 4))])
+    assert (found["kind"], verdict(found)) == ("filter", "proved")
+    assert verdict(relinked(found, dearer(descent("2", "1/10", 8)))) == "proved"
+    for more in (("1999/1000", "1/10", 8), ("2", "101/1000", 8), ("2", "1/10", 9)):
+        assert is_too_much(found, dearer(descent(*more)))
+    assert is_too_much(found, dearer(NORMAL))
+    truth = PrivacyLoss.of_mechanism(Gaussian(2.0)).sampled(0.1) ** 24
+    assert Fraction(rows_of(found)[1]["epsilon"], 10**12) >= truth.epsilon_both(1e-6).lower
+    assert verdict(relinked(found, lambda rows: cheaper(rows[1], 1 - 1e-3))) == "not proved"
+
+
+def test_each_answer_is_counted_on_a_slot_of_its_own() -> None:
+    slots = [Slot("small", 2, epsilon=0.1), Slot("large", 1, epsilon=0.3),
+             Slot("training", 1, descent=PlannedDescent(2.0, "1/10", 100))]  # fmt: skip
+    answers = [("large", asked(0.3)), ("training", of(descent("2", "1/10", 100))), ("small", asked(0.1))]
+    found = of_plan(slots, [replace(charge, slot=name) for name, charge in answers])
+    assert (found["kind"], verdict(found)) == ("filter", "proved")
+    assert verdict(relinked(found, lambda rows: rows.extend([rows[4]]))) == "proved"
+    assert is_too_much(found, lambda rows: rows.extend([rows[2]]))
+    assert is_too_much(found, lambda rows: rows.extend([rows[3]]))
 
 
 def claimed(found: dict[str, Any]) -> mpf:

@@ -18,6 +18,7 @@ from leakcap.errors import LeakcapError
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.foreign_events import loss_in
 from leakcap.ledger.measured import guarantee, laplace_distance, priced_by_checker
+from leakcap.ledger.steps import GaussianSteps, steps_in
 from leakcap.ledger.ticks import AMOUNTS, TICKS_PER_UNIT
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def lines_of(rows: Iterable[Mapping[str, Any]]) -> Lines | None:
     >>> lines_of([free]), lines_of([free | {"kind": "plan", "epsilon": 5}])
     ({}, None)
     """
-    laws: list[Any] = []
+    rooms: list[list[Any]] = []
     found: Lines = {}
     for row in rows:
         charges = row["kind"] == "reserve" or any(row[name] != 0 for name in AMOUNTS)
@@ -57,21 +58,32 @@ def lines_of(rows: Iterable[Mapping[str, Any]]) -> Lines | None:
             if len(found) > _MOST_LINES:
                 return None
         if row["kind"] == "plan":
-            items = (one["event"] for one in event.get("events", [event]))
-            laws += [law for law in items if law not in laws]
-        if row["slot"] and not (len(laws) == 1 and _admitted(laws[0], event, row["event"])):
-            return None
+            rooms += [[one["event"], one["count"]] for one in event.get("events", [event])]
+        if row["slot"]:
+            fits = (one for one in rooms if one[1] and _admitted(one[0], event, row["event"]))
+            room = next(fits, None)
+            if room is None:
+                return None
+            room[1] -= 1
     return found
 
 
 def _admitted(law: Mapping[str, Any], event: Mapping[str, Any], text: str) -> bool:
-    """Whether a checker sees that an answer is a function of what all slots have."""
+    """Whether a checker sees that an answer is a function of what a slot has."""
+    slot, steps = steps_in(law), steps_in(event)
+    if slot is not None:
+        return steps is not None and _fewer(steps, slot)
     if law["name"] == "LaplaceDpEvent":
         far = laplace_distance(text)
         return far is not None and far <= 1 / Fraction(law["noise_multiplier"])
     own = guarantee(text)
     pure = law["name"] == "EpsilonDeltaDpEvent" and Fraction(law["delta"]) == own.delta == 0
     return pure and own.epsilon is not None and own.epsilon <= Fraction(law["epsilon"])
+
+
+def _fewer(steps: GaussianSteps, slot: GaussianSteps) -> bool:
+    quiet = steps.noise >= slot.noise and steps.rate <= slot.rate and steps.count <= slot.count
+    return quiet and not steps.replaced
 
 
 def _lines(event: Mapping[str, Any], row: Mapping[str, Any]) -> list[dict[str, Any]] | None:
