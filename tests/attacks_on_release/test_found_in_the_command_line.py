@@ -144,5 +144,5 @@ def test_an_answer_leaves_though_its_certificate_cannot_be_made(
     assert "certificate" not in json.loads(told.out)
     assert ("rows, and a certificate holds 1 at most" in told.err) == bool(asked)
     assert Path("r.html").exists()
-    assert not [path for path in at.iterdir() if path.name in ("c.json", "r.certificate.json")]
+    assert not [path for path in at.iterdir() if path.name in ("c.json", "r.html.certificate.json")]
     assert spent() == 0.6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_a_report_names_the_certificate_that_stands_beside_it(kind: str, tmp_pat
     table, old = ward()
     target = tmp_path / f"ward.{kind}"
     write_report(table, old, target)
-    beside = tmp_path / "ward.certificate.json"
+    beside = tmp_path / f"ward.{kind}.certificate.json"
     assert certificate_beside(target) == beside
     table.count(epsilon=0.1)
     told = [verify.check(one) for one in verify.read(beside.read_bytes())]
@@ -53,7 +54,25 @@ def test_a_report_names_the_certificate_that_stands_beside_it(kind: str, tmp_pat
     if kind != "xlsx":
         text = target.read_text(encoding="utf-8")
         assert sha256(beside) in text
-        assert "leakcap-verify ward.certificate.json" in text
+        assert f"leakcap-verify ward.{kind}.certificate.json" in text
+
+
+def test_reports_of_one_name_have_a_certificate_each(tmp_path: Path) -> None:
+    """That of the HTML was made before more was spent; that of the Markdown leaves it as it was."""
+    table, old = ward()
+    write_report(table, old, tmp_path / "ward.html")
+    table.count(epsilon=0.1)
+    write_report(table, old, tmp_path / "ward.md")
+    for page in (tmp_path / "ward.html", tmp_path / "ward.md"):
+        text = page.read_text(encoding="utf-8")
+        (said,) = set(re.findall(r"The certificate (\S+) \(SHA-256 [0-9a-f]{64}\)", text))
+        assert sha256(tmp_path / said) in text
+    claims = [
+        verify.check(verify.read((tmp_path / f"ward.{kind}.certificate.json").read_bytes())[0]).claim
+        for kind in ("html", "md")
+    ]
+    # 0.5 + 0.1 lies between two doubles; a claim ends at the upper one.
+    assert claims == ["0.0 ≤ truth ≤ 0.5 nats", "0.0 ≤ truth ≤ 0.6000000000000001 nats"]
 
 
 def test_values_alone_have_none(tmp_path: Path) -> None:
@@ -100,7 +119,7 @@ def test_a_ledger_without_a_certificate_has_a_report(tmp_path: Path, monkeypatch
 
 
 def test_a_certificate_replaces_nothing_that_the_table_rests_on(tmp_path: Path) -> None:
-    ledger = f"sqlite:///{tmp_path}/ward.certificate.json"
+    ledger = f"sqlite:///{tmp_path}/ward.html.certificate.json"
     with PrivateTable(pa.table({"age": [31.0, 72.0]}), policy=POLICY, ledger=ledger) as table:
         old = table.count(epsilon=0.1)
         with pytest.raises(InvalidParameter, match="certificate may not replace"):

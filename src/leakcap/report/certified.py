@@ -46,12 +46,13 @@ class CertificateFile:
 
 
 def certificate_beside(report: Path) -> Path:
-    """Where the certificate of a report goes.
+    """Where the certificate of a report goes: its whole name is in the certificate's, so that a page and a
+    workbook of one name have one each.
 
     >>> certificate_beside(Path("build/hospital.html")).name
-    'hospital.certificate.json'
+    'hospital.html.certificate.json'
     """
-    return report.with_suffix(".certificate.json")
+    return report.with_name(f"{report.name}.certificate.json")
 
 
 def certificate_file(

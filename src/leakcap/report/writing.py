@@ -31,7 +31,7 @@ def write_report(
     """Write what `table` released: an .html or .md page of it and of all that its ledger tells so far, the
     values alone as .csv, or both as an .xlsx workbook. `audience` is "board" or "reviewer". Nothing is spent.
 
-    Beside a page or a workbook goes its certificate (`ward.certificate.json` beside `ward.html`), which
+    Beside a page or a workbook goes its certificate (`ward.html.certificate.json` beside `ward.html`), which
     `leakcap-verify` checks without leakcap; none where the ledger has none, as where it is too long for one.
 
     >>> import pyarrow, tempfile
