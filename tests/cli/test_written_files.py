@@ -123,6 +123,15 @@ WAYS = {
     "synthesize --output parquet": (["synthesize", "t.toml", "--output"], ".parquet"),
     "synthesize --report": (["synthesize", "t.toml", "--output", "rows.csv", "--report"], ".html"),
     "synthesize --tables": (["synthesize", "t.toml", "--output", "rows.csv", "--tables"], ".csv"),
+    "fit --certificate": (["fit", "m.toml", "--certificate"], ".json"),
+    "hierarchy --certificate": (["hierarchy", "h.toml", "--certificate"], ".json"),
+    "running --certificate": (["running", "r.toml", "--certificate"], ".json"),
+    "sql --certificate": (
+        ["sql", "SELECT COUNT(*) FROM ward", "--epsilon", "0.1", "--in", "q.toml", "--certificate"],
+        ".json",
+    ),
+    "synthesize --certificate": (["synthesize", "t.toml", "--output", "rows.csv", "--certificate"], ".json"),
+    "tables --certificate": (["tables", "t.toml", "--certificate"], ".json"),
     "init --output": (["init", "visits.csv", "--output"], ".toml"),
 }
 
@@ -165,6 +174,12 @@ def test_every_path_of_every_command_is_read_or_written() -> None:
         ("convert", "certificate"),
         ("release", "certificate"),
         ("budget", "certificate"),
+        ("fit", "certificate"),
+        ("hierarchy", "certificate"),
+        ("running", "certificate"),
+        ("sql", "certificate"),
+        ("synthesize", "certificate"),
+        ("tables", "certificate"),
     }
     attacks = {(name, "report") for name in COMMANDS if name.startswith("attack ")}
     assert (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakcap.cli.certifying import AskedCertificate, Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from leakcap.models import PrivateGradientDescent
     from leakcap.models.files import Lecture, ModelFile
     from leakcap.release import PrivateTable
+    from leakcap.report.records.certificates import CertificateRecord
 
 __all__ = ["fit"]
 
@@ -39,6 +41,7 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a descent that stopped. It is paid for.")
     ] = False,
+    certificate: Certificate = None,
     delta: Annotated[
         float | None,
         typer.Option(help="Say ε at this δ too. The guarantee itself stays as it is.", show_default=False),
@@ -57,6 +60,10 @@ def fit(
 
     asked = load_model(file)
     if isinstance(asked.fit, Lecture):
+        if certificate is not None:
+            raise InvalidParameter(
+                "`--certificate` goes with a fit. A demonstration reads and spends nothing: leave it out."
+            )
         _lecture(asked.fit, json_)
         return
     if delta is not None and not 0 < delta < 1:
@@ -67,7 +74,10 @@ def fit(
         # It is written beside itself first, and then put in its place.
         for path in (state, state.with_name(f"{state.name}.new")):
             require_target(path, "`--checkpoint`", (), [*files_of(asked, url), file])
-    _fit(asked, url, analyst, (fresh, yes), resume, delta, json_, state)
+    kept = [*files_of(asked, url), file, state, state.with_name(f"{state.name}.new")]
+    proof = asked_certificate(certificate, None, kept)
+    _fit(asked, url, analyst, (fresh, yes), resume, delta, json_, state, proof)
+    proof.write()
 
 
 def _fit(
@@ -79,6 +89,7 @@ def _fit(
     delta: float | None,
     json_: bool,
     checkpoint: Path,
+    proof: AskedCertificate,
 ) -> None:
     from leakcap.ledger.unpaid import NothingPaid
     from leakcap.models import PrivateGradientDescent
@@ -124,7 +135,7 @@ def _fit(
             from leakcap.report.terminal.tables import print_new_ledger
 
             print_new_ledger(console(), table.ledger.url)
-        _print(summary, table, json_)
+        _print(summary, table, proof.make(table.ledger), json_)
 
 
 def _descend(
@@ -156,18 +167,21 @@ def _descend(
     checkpoint.unlink(missing_ok=True)
 
 
-def _print(summary: Any, table: PrivateTable, json_: bool) -> None:
+def _print(summary: Any, table: PrivateTable, certificate: CertificateRecord | None, json_: bool) -> None:
     from leakcap.release import exposure_so_far
     from leakcap.report.records import CapRecord, FitRecord, FittedRecord
+    from leakcap.report.terminal.certified import print_certificate
     from leakcap.report.terminal.fitting import print_fit
     from leakcap.statement import statement_of
 
     total = statement_of(exposure_so_far(table.ledger.entries(), table.policy))
     if json_:
-        print_record(FitRecord.of(table.policy.dataset, summary, total))
+        print_record(FitRecord.of(table.policy.dataset, summary, total, certificate))
         return
     caps = tuple(map(CapRecord.of, table.budget()))
-    print_fit(console(), FittedRecord.of(summary), total.record(), caps)
+    out = console()
+    print_fit(out, FittedRecord.of(summary), total.record(), caps)
+    print_certificate(out, certificate)
 
 
 def _lecture(asked: Lecture, json_: bool) -> None:

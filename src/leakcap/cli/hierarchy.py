@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leakcap.cli.asking import table_to_ask
+from leakcap.cli.certifying import Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
 from leakcap.cli.values import ExcelTarget, require_lines, require_values, write_lines
+
+if TYPE_CHECKING:
+    from leakcap.report.records.hierarchies import HierarchyRecord
 
 __all__ = ["hierarchy"]
 
@@ -29,6 +33,7 @@ def hierarchy(
     report: Annotated[
         Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    certificate: Certificate = None,
     csv: Annotated[
         Path | None,
         typer.Option(help="Where the counts go as CSV, a line for each node.", show_default=False),
@@ -59,10 +64,12 @@ def hierarchy(
     kept = [file, asked.policy, asked.data, asked.ledger, url, *([asked.tree] if asked.tree else [])]
     if report is not None:
         require_target(report, "`--report`", (".html", ".htm"), kept)
+    proof = asked_certificate(certificate, report, kept)
     if csv is not None:
-        require_target(csv, "`--csv`", (".csv",), kept)
+        require_target(csv, "`--csv`", (".csv",), [*kept, *proof.files])
     if excel is not None:
-        require_values(None, excel, [*kept, *([report] if report else []), *([csv] if csv else [])])
+        written = [one for one in (report, csv, *proof.files) if one is not None]
+        require_values(None, excel, [*kept, *written])
     planned = asked.question.planned(policy)
     if excel is not None:
         require_lines(planned.hierarchy.nodes)
@@ -73,7 +80,13 @@ def hierarchy(
         found = release_hierarchy(table, asked.question, fresh=fresh)
         total = statement_of(exposure_so_far(table.ledger.entries(), policy))
         record = HierarchyRecord.of(
-            found, total, table.budget(), asked.publication, source=table.named, same_as=table.same_as
+            found,
+            total,
+            table.budget(),
+            asked.publication,
+            source=table.named,
+            same_as=table.same_as,
+            certificate=proof.make(table.ledger),
         )
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
@@ -85,6 +98,17 @@ def hierarchy(
         from leakcap.report.render.hierarchies import node_lines
 
         write_lines(record, node_lines(record), excel)
+    _print(record, table.ledger.url if unused else None, (report, csv, excel), json_)
+    proof.write()
+
+
+def _print(
+    record: HierarchyRecord,
+    began: str | None,
+    targets: tuple[Path | None, Path | None, Path | None],
+    json_: bool,
+) -> None:
+    """As JSON or for people; `began` is the ledger that is a new one, `targets` report, values, workbook."""
     if json_:
         print_record(record)
         return
@@ -92,9 +116,9 @@ def hierarchy(
     from leakcap.report.terminal.tables import print_new_ledger
 
     out = console()
-    if unused:
-        print_new_ledger(out, table.ledger.url)
+    if began is not None:
+        print_new_ledger(out, began)
     print_hierarchy(out, record)
-    for what, path in (("report is", report), ("values are", csv), ("values are", excel)):
+    for what, path in zip(("report is", "values are", "values are"), targets, strict=True):
         if path is not None:
             out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.certifying import Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.fitting import require_fit
 from leakcap.cli.printing import Json, console, print_record
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from leakcap.statement import Statement
     from leakcap.tables.question import PlannedTables
 
-__all__ = ["Certificate", "LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
+__all__ = ["LedgerUrl", "SameAs", "preview", "print_previewed", "release"]
 
 MOST = 1_000_000
 """The largest family, number of guesses or of further releases that a statement speaks of."""
@@ -34,14 +35,6 @@ LedgerUrl = Annotated[
     str | None,
     typer.Option(
         "--ledger", help="A ledger's URL or path, in place of the query file's.", show_default=False
-    ),
-]
-Certificate = Annotated[
-    Path | None,
-    typer.Option(
-        help="A .json file for what `leakcap-verify` checks without leakcap: the ledger's chain, its ε and "
-        "caps, and each answer's price. Without it, it stands beside the report, if there is one.",
-        show_default=False,
     ),
 ]
 SameAs = Annotated[
@@ -106,7 +99,6 @@ def release(
         repeated = [one.repeated for one in record.releases]
         _written_and_printed(record, repeated, (report, csv, excel), None, explain=explain, json_=json_)
         return
-    from leakcap.errors import LeakcapError
     from leakcap.release import (
         PrivateTable,
         agreeing,
@@ -119,7 +111,6 @@ def release(
         with_layouts,
     )
     from leakcap.release.opening import begun_by
-    from leakcap.report.certified import certificate_beside, certificate_file
     from leakcap.report.records import ReleaseRecord
     from leakcap.statement import statement_of
     from leakcap.tables.charge import charge_of_tables
@@ -136,11 +127,8 @@ def release(
     kept = [file, *files_of(queries, url)]
     if target is not None:
         require_target(target, "The report", (".html", ".htm"), kept)
-    proof = certificate if certificate is not None or target is None else certificate_beside(target)
-    if proof is not None:
-        which = "The report's certificate" if certificate is None else "`--certificate`"
-        require_target(proof, which, (".json",), [*kept, *([target] if target else [])])
-    require_values(csv, excel, [*kept, *(one for one in (target, proof) if one)])
+    proof = asked_certificate(certificate, target, kept)
+    require_values(csv, excel, [*kept, *([target] if target else []), *proof.files])
     require_fit(queries, policy)
     if excel is not None:
         for one in planned:
@@ -176,11 +164,6 @@ def release(
         named = None if target is None else str(target)
         told = (policy, releases, total, table.budget(), table.ledger.amendments())
         revisions = table.ledger.revisions()
-        proved, unproved = None, None
-        try:
-            proved = None if proof is None else certificate_file(table.ledger, proof, releases=releases)
-        except LeakcapError as error:
-            unproved = error
         record = ReleaseRecord.of(
             *told,
             publication=queries.publication,
@@ -188,17 +171,13 @@ def release(
             source=table.named,
             same_as=table.same_as,
             workloads=workloads,
-            certificate=None if proved is None else proved.record,
+            certificate=proof.make(table.ledger, releases),
             report=named,
         )
     repeated = [one.repeated for one in releases] + [one.repeated for one in workloads]
     began = table.ledger.url if unused else None
     _written_and_printed(record, repeated, (target, csv, excel), began, explain=explain, json_=json_)
-    # Last: whatever goes wrong here, the answers that were paid for have left.
-    if proved is not None:
-        proved.write()
-    if unproved is not None and certificate is not None:
-        raise unproved
+    proof.write()
 
 
 def _written_and_printed(

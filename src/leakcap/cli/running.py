@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leakcap.cli.certifying import Certificate, asked_certificate
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl
 from leakcap.cli.targets import require_durable, require_target
 from leakcap.cli.values import ExcelTarget, require_lines, require_values, write_lines
+
+if TYPE_CHECKING:
+    from leakcap.report.records.running import RunningRecord
 
 __all__ = ["running"]
 
@@ -32,6 +36,7 @@ def running(
     report: Annotated[
         Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    certificate: Certificate = None,
     csv: Annotated[
         Path | None,
         typer.Option(
@@ -64,12 +69,14 @@ def running(
     policy = load_policy(asked.policy)
     url = require_durable(asked.ledger if ledger is None else ledger)
     kept = [file, asked.policy, asked.data, asked.ledger, url]
-    if csv is not None:
-        require_target(csv, "`--csv`", (".csv",), kept)
-    if excel is not None:
-        require_values(None, excel, [*kept, *([report] if report else []), *([csv] if csv else [])])
     if report is not None:
         require_target(report, "`--report`", (".html", ".htm"), kept)
+    proof = asked_certificate(certificate, report, kept)
+    if csv is not None:
+        require_target(csv, "`--csv`", (".csv",), [*kept, *proof.files])
+    if excel is not None:
+        written = [one for one in (report, csv, *proof.files) if one is not None]
+        require_values(None, excel, [*kept, *written])
     planned = asked.question.planned(policy)
     if excel is not None:
         require_lines(len(planned.series) * len(planned.periods))
@@ -84,7 +91,14 @@ def running(
         unused = not table.ledger.totals().entries
         found = release_running(table, asked.question, through=through)
         total = statement_of(exposure_so_far(table.ledger.entries(), policy))
-        record = RunningRecord.of(found, total, table.budget(), asked.publication, source=table.named)
+        record = RunningRecord.of(
+            found,
+            total,
+            table.budget(),
+            asked.publication,
+            source=table.named,
+            certificate=proof.make(table.ledger),
+        )
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
     if csv is not None:
@@ -95,6 +109,17 @@ def running(
         from leakcap.report.render.running import step_lines
 
         write_lines(record, step_lines(record), excel)
+    _print(record, table.ledger.url if unused else None, (report, csv, excel), json_)
+    proof.write()
+
+
+def _print(
+    record: RunningRecord,
+    began: str | None,
+    targets: tuple[Path | None, Path | None, Path | None],
+    json_: bool,
+) -> None:
+    """As JSON or for people; `began` is the ledger that is a new one, `targets` report, values, workbook."""
     if json_:
         print_record(record)
         return
@@ -102,9 +127,9 @@ def running(
     from leakcap.report.terminal.tables import print_new_ledger
 
     out = console()
-    if unused:
-        print_new_ledger(out, table.ledger.url)
+    if began is not None:
+        print_new_ledger(out, began)
     print_running(out, record)
-    for what, path in (("report is", report), ("values are", csv), ("values are", excel)):
+    for what, path in zip(("report is", "values are", "values are"), targets, strict=True):
         if path is not None:
             out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

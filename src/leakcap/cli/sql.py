@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakcap.cli.certifying import AskedCertificate, Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.printing import Json, console, print_record, say
 from leakcap.cli.release import LedgerUrl, SameAs
@@ -73,6 +74,7 @@ def sql(
     fresh: Fresh = False,
     yes: Yes = False,
     same_as: SameAs = None,
+    certificate: Certificate = None,
     csv: CsvTarget = None,
     excel: ExcelTarget = None,
     json_: Json = False,
@@ -93,7 +95,7 @@ def sql(
         "noise": noise,
     }
     if (server := asked_server()) is not None:
-        refuse_at_hand(ledger=ledger, analyst=analyst, same_as=same_as)
+        refuse_at_hand(ledger=ledger, analyst=analyst, same_as=same_as, certificate=certificate)
         if file != Path("release.toml"):
             refuse_at_hand(**{"in": file})
         require_values(csv, excel, [])
@@ -103,9 +105,13 @@ def sql(
         sql_of_curator(server, text, price, job, csv, excel)
         return
     asked = _asked(text, file, price)
-    require_values(csv, excel, [file, *asked.files, *([ledger] if ledger else [])])
-    if (csv or excel) and (preview or dry_run):
-        raise InvalidQuery("`--csv` and `--excel` go with an answer, not with `--preview` or `--dry-run`.")
+    kept = [file, *asked.files, *([ledger] if ledger else [])]
+    proof = asked_certificate(certificate, None, kept)
+    require_values(csv, excel, [*kept, *proof.files])
+    if (csv or excel or certificate) and (preview or dry_run):
+        raise InvalidQuery(
+            "`--csv`, `--excel` and `--certificate` go with an answer, not with `--preview` or `--dry-run`."
+        )
     if preview:
         print_statement_previewed(asked.statement, asked.policy, json_)
         return
@@ -116,19 +122,25 @@ def sql(
         print_dry_run(dry, json_)
         return
     url = require_durable(asked.ledger if ledger is None else ledger)
-    unused, record = _answer(asked, url, analyst, (fresh, yes), same_as, json_)
+    unused, record = _answer(asked, url, analyst, (fresh, yes), same_as, json_, proof)
     # What was paid for is in the files before anything is shown.
     written = list(write_given(record, csv, excel))
+    _print(record, unused, written, json_)
+    proof.write()
+
+
+def _print(record: ReleaseRecord, began: str | None, values: Sequence[Path], json_: bool) -> None:
+    """As JSON or for people; `began` is the ledger that is a new one."""
     if json_:
         print_record(record)
         return
     from leakcap.report.terminal.tables import print_new_ledger, print_release
 
     out = console()
-    if unused is not None:
-        print_new_ledger(out, unused)
+    if began is not None:
+        print_new_ledger(out, began)
     print_release(out, record, every="--json")
-    for path in written:
+    for path in values:
         say(f"The values are in {path}")
 
 
@@ -178,7 +190,13 @@ def _numbers(text: str | None, option: str) -> list[float] | None:
 
 
 def _answer(
-    asked: _Asked, ledger: str, analyst: str, fresh: tuple[bool, bool], same_as: int | None, json_: bool
+    asked: _Asked,
+    ledger: str,
+    analyst: str,
+    fresh: tuple[bool, bool],
+    same_as: int | None,
+    json_: bool,
+    proof: AskedCertificate,
 ) -> tuple[str | None, ReleaseRecord]:
     """What was answered, and where the ledger is that it began, if it did."""
     from leakcap.release import PrivateTable, exposure_so_far
@@ -215,5 +233,6 @@ def _answer(
             revisions=table.ledger.revisions(),
             source=table.named,
             same_as=table.same_as,
+            certificate=proof.make(table.ledger, releases),
         )
         return (table.ledger.url if unused else None), record

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakcap.cli.asking import table_to_ask
+from leakcap.cli.certifying import AskedCertificate, Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
@@ -67,6 +68,7 @@ def synthesize(
     report: Annotated[
         Path | None, typer.Option(help="Where an HTML report goes.", show_default=False)
     ] = None,
+    certificate: Certificate = None,
     tables: Annotated[
         Path | None,
         typer.Option(
@@ -101,10 +103,12 @@ def synthesize(
             "`leakcap synthesize` needs a file that asks for tables, or `--from` with a record of "
             "`leakcap tables --json`. Nothing was spent or written."
         )
-    if source is not None and (ledger is not None or fresh or same_as is not None or analyst):
+    if source is not None and (
+        ledger is not None or fresh or same_as is not None or analyst or certificate is not None
+    ):
         raise InvalidQuery(
-            "With `--from` nothing is asked of a ledger: leave out `--ledger`, `--analyst`, `--fresh` and "
-            "`--same-as`. Nothing was spent or written."
+            "With `--from` nothing is asked of a ledger: leave out `--ledger`, `--analyst`, `--fresh`, "
+            "`--same-as` and `--certificate`. Nothing was spent or written."
         )
     wanted = None if file is None else load_synthesis(file)
     if source is not None and wanted is not None and wanted.choose is not None:
@@ -128,8 +132,10 @@ def synthesize(
     require_target(output, "`--output`", ENDINGS, kept)
     if report is not None:
         require_target(report, "`--report`", (".html", ".htm"), [*kept, output])
+    # A record's word is taken that its tables were paid for: there is no ledger to certify.
+    proof = asked_certificate(certificate, None if source else report, [*kept, output])
     if tables is not None:
-        written = [*kept, output, *([report] if report else [])]
+        written = [*kept, output, *([report] if report else []), *proof.files]
         require_values(tables, None, written, "`--tables`", (".csv", ".json"))
     if output.suffix.lower() == ".parquet":
         require_library("pyarrow", "`--output` to a Parquet file")
@@ -155,9 +161,21 @@ def synthesize(
             yes=yes,
             same_as=same_as,
             json_=json_,
+            proof=proof,
         )
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
+    _print(record, unused, (output, tables, report), json_)
+    proof.write()
+
+
+def _print(
+    record: SynthesisRecord,
+    began: str | None,
+    targets: tuple[Path, Path | None, Path | None],
+    json_: bool,
+) -> None:
+    """As JSON or for people; `began` is the ledger that is a new one, `targets` rows, tables, report."""
     if json_:
         print_record(record)
         return
@@ -165,15 +183,12 @@ def synthesize(
     from leakcap.report.terminal.tables import print_new_ledger
 
     out = console()
-    if unused is not None:
-        print_new_ledger(out, unused)
+    if began is not None:
+        print_new_ledger(out, began)
     print_synthesis(out, record)
-    for what, path in [
-        ("rows are", output),
-        *([("released tables are", tables)] if tables is not None else []),
-        *([("report is", report)] if report is not None else []),
-    ]:
-        out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
+    for what, path in zip(("rows are", "released tables are", "report is"), targets, strict=True):
+        if path is not None:
+            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
 
 
 def _from_record(
@@ -237,6 +252,7 @@ def _from_ledger(
     yes: bool,
     same_as: int | None,
     json_: bool,
+    proof: AskedCertificate,
 ) -> tuple[SynthesisRecord, str | None]:
     """The file of tables that are paid for now or known to the ledger, and a ledger's address that is new."""
     from leakcap.release import exposure_so_far, load_policy
@@ -268,10 +284,16 @@ def _from_ledger(
         found, compared = release_for_file(table, wanted.question, own, fresh=fresh)
         entries, balances = table.ledger.entries(), table.budget()
         total = statement_of(exposure_so_far(entries, policy))
-        kept = None
+        certified, kept = proof.make(table.ledger), None
         if tables is not None:
             kept = TablesRecord.of(
-                found, total, balances, asked.publication, source=table.named, same_as=table.same_as
+                found,
+                total,
+                balances,
+                asked.publication,
+                source=table.named,
+                same_as=table.same_as,
+                certificate=certified,
             )
     made = drawn_from(found, **drawn)
     made.write(output, weights=weights)
@@ -288,6 +310,7 @@ def _from_ledger(
         same_as=None if table.same_as is None else SameAsRecord.of(table.same_as),
         weights=weights,
         regression=None if regression is None else compare_regression(made, regression, compared),
+        certificate=certified,
     )
     return record, table.ledger.url if unused else None
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from leakcap.cli.asking import table_to_ask
+from leakcap.cli.certifying import Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes
 from leakcap.cli.printing import Json, console, print_record
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_sheets, require_values, write_given
+
+if TYPE_CHECKING:
+    from leakcap.report.records.tables import TablesRecord
 
 __all__ = ["tables"]
 
@@ -35,6 +40,7 @@ def tables(
             show_default=False,
         ),
     ] = None,
+    certificate: Certificate = None,
     csv: CsvTarget = None,
     excel: ExcelTarget = None,
     json_: Json = False,
@@ -62,7 +68,8 @@ def tables(
     kept = [file, asked.policy, asked.data, asked.ledger, url]
     if report is not None:
         require_target(report, "`--report`", (".html", ".htm"), kept)
-    require_values(csv, excel, [*kept, *([report] if report else [])])
+    proof = asked_certificate(certificate, report, kept)
+    require_values(csv, excel, [*kept, *([report] if report else []), *proof.files])
     planned = asked.question.planned(policy)
     if excel is not None:
         require_sheets(planned)
@@ -81,10 +88,19 @@ def tables(
             source=table.named,
             same_as=table.same_as,
             between=[(cells, found.between(cells)) for cells in sums],
+            certificate=proof.make(table.ledger),
         )
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
     values = list(write_given(record, csv, excel))
+    _print(record, table.ledger.url if unused else None, report, values, json_)
+    proof.write()
+
+
+def _print(
+    record: TablesRecord, began: str | None, report: Path | None, values: Sequence[Path], json_: bool
+) -> None:
+    """As JSON or for people; `began` is the ledger that is a new one."""
     if json_:
         print_record(record)
         return
@@ -92,8 +108,8 @@ def tables(
     from leakcap.report.terminal.tables import print_new_ledger
 
     out = console()
-    if unused:
-        print_new_ledger(out, table.ledger.url)
+    if began is not None:
+        print_new_ledger(out, began)
     print_tables(out, record)
     written = [("report is", report)] if report is not None else []
     for what, path in [*written, *(("values are", path) for path in values)]:

@@ -18,7 +18,15 @@ from leakcap.report.render.document import (
     Text,
     TextTable,
 )
-from leakcap.report.sections import EPSILON, PERSON, gains_section, headlined, price_cells, statement_section
+from leakcap.report.sections import (
+    EPSILON,
+    PERSON,
+    certificate_section,
+    gains_section,
+    headlined,
+    price_cells,
+    statement_section,
+)
 from leakcap.report.words.publication import estimated
 from leakcap.report.words.wording import signed, sum_text
 from leakcap.statement.restated import restated
@@ -52,6 +60,7 @@ def fit_page(record: FitRecord, audience: Audience) -> Document:
             ),
             statement_section(total, "Everything that all answers so far tell"),
         ]
+    sections += certificate_section(record.certificate)
     sections.append(Section("What is assumed, and what is not protected", (Items(_LIMITS, caution=True),)))
     return Document(
         title=record.dataset or fit.model,

@@ -28,6 +28,7 @@ from leakcap.report.sections import (
     PERSON,
     RHO,
     caps_section,
+    certificate_section,
     gains_section,
     headline,
     policy_section,
@@ -65,6 +66,7 @@ def hierarchy_page(record: HierarchyRecord, audience: Audience) -> Document:
         *([] if full or known is None else protection_section(known, full=False, exact_totals=beside)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
+        *certificate_section(record.certificate),
     ]
     if full:
         sections += [

@@ -27,6 +27,7 @@ from leakcap.report.sections import (
     PERSON,
     RHO,
     caps_section,
+    certificate_section,
     gains_section,
     headlined,
     policy_section,
@@ -60,6 +61,7 @@ def running_page(record: RunningRecord, audience: Audience) -> Document:
         *([] if full else protection_section(record.policy, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
+        *certificate_section(record.certificate),
     ]
     if full:
         sections += [

@@ -30,6 +30,7 @@ from leakcap.report.sections import (
     PERSON,
     RHO,
     caps_section,
+    certificate_section,
     gains_section,
     headline,
     policy_section,
@@ -93,6 +94,7 @@ def synthesis_page(record: SynthesisRecord, audience: Audience) -> Document:
         *([_games(record)] if record.games else []),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
+        *certificate_section(record.certificate),
     ]
     if full:
         sections += [

@@ -11,6 +11,7 @@ from leakcap.report.records.versions import same_as_line
 from leakcap.report.render.document import Audience, Block, Document, Paragraph, Section, TextTable
 from leakcap.report.sections import (
     caps_section,
+    certificate_section,
     gains_section,
     headlined,
     policy_section,
@@ -36,6 +37,7 @@ def tables_page(record: TablesRecord, audience: Audience) -> Document:
         *([] if full or known is None else protection_section(known, full=False)),
         gains_section(total, "What everything published so far lets an attacker do"),
         caps_section(record.caps, full=full),
+        *certificate_section(record.certificate),
     ]
     if full:
         sections += [

@@ -13,6 +13,7 @@ from leakcap.release.columns.people import Covers
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
@@ -90,6 +91,7 @@ class HierarchyRecord(Record):
     publication: Publication | None = None
     source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
     same_as: SameAsRecord | None = None
+    certificate: CertificateRecord | None = None
 
     @classmethod
     def of(
@@ -101,6 +103,7 @@ class HierarchyRecord(Record):
         *,
         source: str = "",
         same_as: DataVersion | None = None,
+        certificate: CertificateRecord | None = None,
     ) -> Self:
         """What was released; `total` is about everything in the ledger."""
         planned = found.planned
@@ -142,4 +145,5 @@ class HierarchyRecord(Record):
             **({} if publication is None else {"publication": publication}),
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
+            **({} if certificate is None else {"certificate": certificate}),
         )

@@ -223,11 +223,20 @@ class FitRecord(Record):
     fit: FittedRecord | None
     so_far: StatementRecord | None
     demonstration: dict[str, float] | None
+    certificate: CertificateRecord | None = None
 
     @classmethod
-    def of(cls, dataset: str, fit: Summary, total: Statement) -> Self:
+    def of(
+        cls, dataset: str, fit: Summary, total: Statement, certificate: CertificateRecord | None = None
+    ) -> Self:
         """A fit, and what everything in its ledger tells."""
-        return cls.made(dataset=dataset, fit=FittedRecord.of(fit), so_far=total.record(), demonstration=None)
+        return cls.made(
+            dataset=dataset,
+            fit=FittedRecord.of(fit),
+            so_far=total.record(),
+            demonstration=None,
+            **({} if certificate is None else {"certificate": certificate}),
+        )
 
     @classmethod
     def demonstrated(cls, facts: dict[str, float]) -> Self:

@@ -13,6 +13,7 @@ from leakcap.release.columns.people import Covers
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.running import ReleasedRunningCount
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
@@ -89,6 +90,7 @@ class RunningRecord(Record):
     policy: Policy
     publication: Publication | None = None
     source: Annotated[str, Field(description="what its owner called the data; empty for a data frame")] = ""
+    certificate: CertificateRecord | None = None
 
     @classmethod
     def of(
@@ -99,6 +101,7 @@ class RunningRecord(Record):
         publication: Publication | None = None,
         *,
         source: str = "",
+        certificate: CertificateRecord | None = None,
     ) -> Self:
         """What was released; `total` is about everything in the ledger."""
         planned, asked = found.planned, found.planned.question
@@ -134,4 +137,5 @@ class RunningRecord(Record):
             policy=planned.policy.model_dump(mode="json"),
             **({} if publication is None else {"publication": publication}),
             **({"source": source} if source else {}),
+            **({} if certificate is None else {"certificate": certificate}),
         )

@@ -14,6 +14,7 @@ from leakcap.release.results.exposure import proven_of_spend
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.report.records.tables import ChoiceRecord, choice_told
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
@@ -212,6 +213,7 @@ class SynthesisRecord(Record):
         dict[str, Any] | None,
         Field(description="the tables' question as `TablesQuestion` reads it; null in records of before"),
     ] = None
+    certificate: CertificateRecord | None = None
 
     @classmethod
     def of(
@@ -228,6 +230,7 @@ class SynthesisRecord(Record):
         from_record: str = "",
         weights: bool = False,
         regression: FileRegression | None = None,
+        certificate: CertificateRecord | None = None,
     ) -> Self:
         """What was made; `own` is about the file, `total` about everything in the ledger."""
         generator, found = file.generator, file.generator.released
@@ -266,6 +269,7 @@ class SynthesisRecord(Record):
             **choice_told(found),
             question=planned.question.model_dump(mode="json", exclude_none=True),
             **({"from_record": from_record} if from_record else {}),
+            **({} if certificate is None else {"certificate": certificate}),
         )
 
 

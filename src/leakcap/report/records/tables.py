@@ -14,6 +14,7 @@ from leakcap.release.columns.people import Covers
 from leakcap.release.results.publication import Publication
 from leakcap.release.results.record import KeyValue
 from leakcap.report.records.base import CapRecord, Record
+from leakcap.report.records.certificates import CertificateRecord
 from leakcap.report.records.versions import SameAsRecord
 from leakcap.statement import Statement
 from leakcap.statement.record import Nats, Part, Rho, StatementRecord
@@ -222,6 +223,7 @@ class TablesRecord(WorkloadRecord, Record):
     between: Annotated[
         tuple[BetweenRecord, ...], Field(description="counts of several keys, where asked for")
     ] = ()
+    certificate: CertificateRecord | None = None
 
     @classmethod
     def of(
@@ -234,6 +236,7 @@ class TablesRecord(WorkloadRecord, Record):
         source: str = "",
         same_as: DataVersion | None = None,
         between: Sequence[tuple[Mapping[str, Key | tuple[Key, Key]], Estimate]] = (),
+        certificate: CertificateRecord | None = None,
     ) -> Self:
         """What was released, chosen tables too; `total` is about everything in the ledger."""
         return cls.made(
@@ -246,4 +249,5 @@ class TablesRecord(WorkloadRecord, Record):
             **({"source": source} if source else {}),
             **({} if same_as is None else {"same_as": SameAsRecord.of(same_as)}),
             **({"between": tuple(BetweenRecord.of(*one) for one in between)} if between else {}),
+            **({} if certificate is None else {"certificate": certificate}),
         )

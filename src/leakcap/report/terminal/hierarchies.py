@@ -11,6 +11,7 @@ from leakcap.release.results.pivot import FLAG
 from leakcap.release.results.record import figure_held
 from leakcap.report.records.hierarchies import HierarchyRecord
 from leakcap.report.records.versions import same_as_line
+from leakcap.report.terminal.certified import print_certificate
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
@@ -63,6 +64,7 @@ def print_hierarchy(console: Console, record: HierarchyRecord) -> None:
     console.print(caps_table(record.caps))
     if record.same_as is not None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
+    print_certificate(console, record.certificate)
 
 
 def _tree(record: HierarchyRecord, shown: int) -> Table:

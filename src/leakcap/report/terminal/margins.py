@@ -8,6 +8,7 @@ from rich.text import Text
 from leakcap.plain import plain
 from leakcap.report.records.tables import TablesRecord
 from leakcap.report.records.versions import same_as_line
+from leakcap.report.terminal.certified import print_certificate
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
@@ -40,3 +41,4 @@ def print_tables(console: Console, record: TablesRecord) -> None:
     console.print(caps_table(record.caps))
     if record.same_as is not None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
+    print_certificate(console, record.certificate)

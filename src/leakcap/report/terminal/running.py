@@ -9,6 +9,7 @@ from rich.text import Text
 from leakcap.plain import counted, plain
 from leakcap.release.results.record import figure_held
 from leakcap.report.records.running import RunningRecord, SeriesRecord
+from leakcap.report.terminal.certified import print_certificate
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
@@ -46,6 +47,7 @@ def print_running(console: Console, record: RunningRecord) -> None:
     print_statement(console, restated(record.so_far), record.caps, every="--json")
     console.print()
     console.print(caps_table(record.caps))
+    print_certificate(console, record.certificate)
 
 
 def _print_series(console: Console, record: RunningRecord, series: SeriesRecord) -> None:

@@ -10,6 +10,7 @@ from leakcap.plain import counted, plain
 from leakcap.release.results.record import figure_held
 from leakcap.report.records.synthesis import RegressionRecord, SynthesisRecord
 from leakcap.report.records.versions import same_as_line
+from leakcap.report.terminal.certified import print_certificate
 from leakcap.report.terminal.spending import caps_table
 from leakcap.report.terminal.tables import print_statement
 from leakcap.report.terminal.titles import print_title
@@ -62,6 +63,7 @@ def print_synthesis(console: Console, record: SynthesisRecord) -> None:
     console.print(caps_table(record.caps))
     if record.same_as is not None:
         console.print(Text(plain(same_as_line(record.same_as, record.source)), style=_SOFT))
+    print_certificate(console, record.certificate)
 
 
 def _paid(record: SynthesisRecord) -> str:
