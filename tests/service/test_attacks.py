@@ -180,6 +180,9 @@ def test_two_approvals_are_two_other_peoples(web: TestClient, curator: Curator) 
     assert spent(curator) == 0.0
 
 
+OF_THE_LEDGER = ("ledger", "ledger/certificate", "statement?everyone=true", "budget")
+
+
 def test_nobody_sees_answers_but_who_asked(web: TestClient, curator: Curator) -> None:
     """Neither jobs, ledgers nor statements repeat them to owners, approvers and auditors."""
     ada = headers_of(curator, "ada")
@@ -190,7 +193,7 @@ def test_nobody_sees_answers_but_who_asked(web: TestClient, curator: Curator) ->
     numbers = set(re.findall(r"\d{5,}", json.dumps(answer)))
     assert numbers
     own = ("jobs", f"jobs/{job}", f"jobs/{job}/events", f"jobs/{job}/answer", "approvals", "acts")
-    places = (*own, *(f"datasets/ward/{one}" for one in ("ledger", "statement?everyone=true", "budget")))
+    places = (*own, *(f"datasets/ward/{one}" for one in OF_THE_LEDGER))
     for name in ("olga", "pia", "udo", "root", "eve"):
         who = headers_of(curator, name)
         told = "".join(web.get(f"/v1/{place}", headers=who).text for place in places)

@@ -46,6 +46,7 @@ see the ledger                       o . . u .
 verify the ledger                    o . . u .
 export the ledger                    o . . u .
 take an anchor                       o . . u .
+certify the ledger                   o . . u .
 pause a data set                     o . . . .
 resume a data set                    o . . . .
 amend the policy                     o . . . .

@@ -40,6 +40,7 @@ SEEN: dict[str, dict[str, int]] = {
     "/audit": {ANALYST: 403, OWNER: 200, APPROVER: 403, AUDITOR: 200, ADMIN: 200, NOBODY: 403},
     "/audit/ward": AUDITED,
     "/audit/ward/anchor.json": AUDITED,
+    "/audit/ward/certificate.json": AUDITED,
     "/audit/ward/ledger.json": AUDITED,
 }  # fmt: skip
 

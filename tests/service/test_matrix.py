@@ -72,6 +72,7 @@ ROUTES = (
     Route("GET", "/v1/datasets/{dataset}/ledger", Action.SEE_LEDGER, "ward"),
     Route("GET", "/v1/datasets/{dataset}/ledger/verify", Action.VERIFY_LEDGER, "ward"),
     Route("GET", "/v1/datasets/{dataset}/ledger/anchor", Action.ANCHOR_LEDGER, "ward"),
+    Route("GET", "/v1/datasets/{dataset}/ledger/certificate", Action.CERTIFY_LEDGER, "ward"),
     Route("GET", "/v1/datasets/{dataset}/grants", Action.SEE_GRANTS, "ward"),
     Route("GET", "/v1/jobs", Action.LIST_DATASETS),
     Route("GET", "/v1/jobs/{number}", OWN_JOB, "ward"),

@@ -19,6 +19,8 @@ from leakcap.cli.targets import require_target
 from leakcap.plain import counted
 
 if TYPE_CHECKING:
+    from leakcap.cli.remote import Server
+    from leakcap.report.certified import CertificateFile
     from leakcap.report.records import BudgetRecord
     from leakcap.report.records.certificates import CertificateRecord
 
@@ -73,15 +75,16 @@ def budget(
     from leakcap.ledger import Ledger
 
     if (server := asked_server()) is not None:
-        refuse_at_hand(ledger=ledger, delta=delta, certificate=certificate)
+        refuse_at_hand(ledger=ledger, delta=None if certificate is not None else delta)
         if file is not None:
             raise InvalidQuery("`leakcap --server … budget` takes no file: the curator has the ledger.")
-        with connection_to(server.url) as connection:
-            record = remote_table(connection, server).accounts()
+        record, written = _budget_of_curator(server, certificate, delta or ())
         if json_:
             print_record(record)
         else:
             _print_budget(record, all_=all_)
+        if written is not None:
+            written.write()
         return
     url = ledger if ledger is not None else None if file is None else str(file)
     if url is None:
@@ -107,6 +110,28 @@ def budget(
     if file is not None and _fingerprint(file) not in governs:
         used = bool(record.entries or record.amendments)
         console().print(_other_policy(file, used=used), markup=False, style="red")
+
+
+def _budget_of_curator(
+    server: Server, certificate: Path | None, deltas: Sequence[float]
+) -> tuple[BudgetRecord, CertificateFile | None]:
+    """What a curator says of the ledger, with its certificate where one is asked for: for its owners and
+    auditors."""
+    from leakcap.errors import InvalidQuery
+    from leakcap.report.certified import DELTA, certificate_file
+
+    if len(deltas) > 1:
+        raise InvalidQuery("`--delta` may be said once with `--server`: the certificate is at one δ.")
+    if certificate is not None:
+        require_target(certificate, "`--certificate`", (".json",))
+    with connection_to(server.url) as connection:
+        table = remote_table(connection, server)
+        delta = deltas[0] if deltas else DELTA
+        written = None if certificate is None else certificate_file(table, certificate, delta)
+        record = table.accounts()
+    if written is None:
+        return record, None
+    return record.model_copy(update={"certificate": written.record}), written
 
 
 def _print_budget(record: BudgetRecord, *, all_: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from leakcap.cards import Shown
+from leakcap.certificate import SCHEMA as CERTIFICATE_SCHEMA
 from leakcap.client.http import CuratorHttp
 from leakcap.client.jobs import AwaitingApproval, RemoteJob
 from leakcap.client.reading import mapping, objects_in, read, text_in
@@ -138,6 +139,19 @@ class RemoteTable(Asking):
     def accounts(self) -> BudgetRecord:
         """What all have spent, one's own account and those of one's groups, and one's own entries."""
         return budget_in(self._http.get(self._path("budget")))
+
+    def certificate(self, delta: float = 1e-9) -> dict[str, Any]:
+        """That everything released so far, by whomever, came to so much ε but for `delta`, and passed no cap:
+        JSON for `leakcap-verify`, as `PrivateTable.certificate` gives it. It shows everybody's charges:
+        owners and auditors alone may have it, and `NotAllowed` is raised for others. Raises
+        `InvalidParameter`."""
+        if not (isinstance(delta, int | float) and 0.0 < delta < 1.0):
+            raise InvalidParameter(f"`delta` must be above 0 and below 1. Got {delta!r}.")
+        found = self._http.get(self._path("ledger/certificate"), delta=repr(float(delta)))
+        listed = objects_in(found, "certificates", "certificate")
+        if len(listed) != 1 or listed[0].get("schema") != CERTIFICATE_SCHEMA:
+            raise DataError("The curator's certificate is none, or of another version than this leakcap.")
+        return listed[0]
 
     def statement(self, *, everyone: bool = False) -> Statement:
         """What was told so far: to oneself, or with a role for it to everyone together. Raises

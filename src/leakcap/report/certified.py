@@ -9,17 +9,31 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from leakcap.ledger import Ledger
     from leakcap.release import Release
     from leakcap.report.records.certificates import CertificateRecord
 
-__all__ = ["CertificateFile", "certificate_beside", "certificate_file", "certificate_hash"]
+__all__ = [
+    "DELTA",
+    "CertificateFile",
+    "CertifiedLedger",
+    "certificate_beside",
+    "certificate_file",
+    "certificate_hash",
+]
 
-_DELTA = 1e-9
+DELTA = 1e-9
 """Where nobody names another."""
+
+
+class CertifiedLedger(Protocol):
+    """What has a certificate of all its answers: a ledger, or a data set of a curator's."""
+
+    def certificate(self, delta: float = DELTA) -> dict[str, Any]:
+        """That all of them came to so much ε but for δ, and passed no cap."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ def certificate_beside(report: Path) -> Path:
 
 
 def certificate_file(
-    ledger: Ledger, target: Path, delta: float = _DELTA, releases: Iterable[Release] = ()
+    ledger: CertifiedLedger, target: Path, delta: float = DELTA, releases: Iterable[Release] = ()
 ) -> CertificateFile:
     """The certificate of all that a ledger's answers told and, beside it, of the prices of some; nothing is
     written yet. Raises `LedgerError` where a ledger has none.

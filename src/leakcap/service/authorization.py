@@ -61,6 +61,7 @@ class Action(StrEnum):
     VERIFY_LEDGER = "verify the ledger"
     EXPORT_LEDGER = "export the ledger"
     ANCHOR_LEDGER = "take an anchor"
+    CERTIFY_LEDGER = "certify the ledger"
     PAUSE = "pause a data set"
     RESUME = "resume a data set"
     AMEND = "amend the policy"
@@ -102,6 +103,8 @@ _ALLOWED: dict[Action, tuple[Role, ...]] = {
     Action.VERIFY_LEDGER: (_OWNER, _AUDITOR),
     Action.EXPORT_LEDGER: (_OWNER, _AUDITOR),
     Action.ANCHOR_LEDGER: (_OWNER, _AUDITOR),
+    # Its rows are everybody's charges: whoever knows their own would read the others' beside them.
+    Action.CERTIFY_LEDGER: (_OWNER, _AUDITOR),
     Action.PAUSE: (_OWNER,),
     Action.RESUME: (_OWNER,),
     Action.AMEND: (_OWNER,),
@@ -156,7 +159,7 @@ _SCOPED = {
     TokenScope.APPROVE: {Action.SEE_APPROVALS, Action.DECIDE, Action.SEE_JOBS},
     TokenScope.AUDIT: {
         Action.SEE_LEDGER, Action.VERIFY_LEDGER, Action.EXPORT_LEDGER, Action.ANCHOR_LEDGER,
-        Action.SEE_STATEMENT, Action.SEE_ACTS,
+        Action.CERTIFY_LEDGER, Action.SEE_STATEMENT, Action.SEE_ACTS,
     },
     TokenScope.OWN: {
         Action.PAUSE, Action.RESUME, Action.AMEND, Action.SEE_GRANTS, Action.GIVE_ROLE, Action.TAKE_ROLE,

@@ -40,6 +40,24 @@ _AMENDED: dict[int | str, dict[str, Any]] = {
     **_WAITS,
 }
 
+_CERTIFIED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A file of one certificate",
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["schema", "certificates"],
+                    "properties": {
+                        "schema": {"const": "leakcap.certificates/1"},
+                        "certificates": {"type": "array", "items": {"type": "object"}},
+                    },
+                }
+            }
+        },
+    }
+}
+
 
 def owner_routes(curator: Curator) -> APIRouter:
     """The routes."""
@@ -86,6 +104,15 @@ def _datasets(routes: APIRouter, curator: Curator) -> None:
     def anchor(request: Request, dataset: str) -> dict[str, Any]:
         """The chain's end, to be kept where nobody who runs the curator can write."""
         return verbs.take_anchor(curator, curator.who(request), dataset)
+
+    @routes.get("/datasets/{dataset}/ledger/certificate", response_class=Response, responses=_CERTIFIED)
+    def certificate(
+        request: Request, dataset: str, delta: Annotated[float, Query(gt=0.0, lt=1.0)] = 1e-9
+    ) -> Response:
+        """What all answers told together, but with this probability, and that no cap was passed: the file
+        that `leakcap-verify` proves without the ledger. It shows all charges, and who paid by pseudonym."""
+        text = verbs.certify_ledger(curator, curator.who(request), dataset, delta)
+        return Response(text, media_type="application/json")
 
     @routes.get("/datasets/{dataset}/grants", response_model=GrantsTold)
     def grants(request: Request, dataset: str) -> dict[str, Any]:

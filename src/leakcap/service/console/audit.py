@@ -55,13 +55,20 @@ def verify_form(sent: Sent, dataset: str) -> Response:
 @routes.get("/audit/{dataset}/anchor.json")
 def anchor_file(visit: Visit, dataset: str) -> Response:
     """The chain's end, to be kept elsewhere."""
-    return _file(verbs.take_anchor(visit.curator, visit.principal, dataset), f"{dataset}-anchor.json")
+    return _file(_json(verbs.take_anchor(visit.curator, visit.principal, dataset)), f"{dataset}-anchor.json")
 
 
 @routes.get("/audit/{dataset}/ledger.json")
 def ledger_file(visit: Visit, dataset: str) -> Response:
     """All that the ledger tells, as a file."""
-    return _file(verbs.see_ledger(visit.curator, visit.principal, dataset), f"{dataset}-ledger.json")
+    return _file(_json(verbs.see_ledger(visit.curator, visit.principal, dataset)), f"{dataset}-ledger.json")
+
+
+@routes.get("/audit/{dataset}/certificate.json")
+def certificate_file_of_ledger(visit: Visit, dataset: str) -> Response:
+    """What all answers told together and that no cap was passed, as a file that is checked elsewhere."""
+    text = verbs.certify_ledger(visit.curator, visit.principal, dataset)
+    return _file(text, f"{dataset}.certificate.json")
 
 
 def _page(visit: Visitor, dataset: str, verified: dict[str, Any] | None = None) -> Response:
@@ -82,9 +89,13 @@ def _page(visit: Visitor, dataset: str, verified: dict[str, Any] | None = None) 
     return visit.page("audit_dataset", content)
 
 
-def _file(content: dict[str, Any], name: str) -> Response:
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def _file(text: str, name: str) -> Response:
     headers = {
         "content-type": "application/json",
         "content-disposition": f'attachment; filename="{name}"',
     }
-    return Response(json.dumps(content, indent=1, ensure_ascii=False).encode(), headers=headers)
+    return Response(text.encode(), headers=headers)

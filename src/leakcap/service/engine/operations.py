@@ -221,6 +221,15 @@ def anchor(call: EngineCall) -> dict[str, Any]:
     return call.asked(lambda table: LedgerAnchorRecord.of(table.ledger.anchor()).to_dict())
 
 
+def certified(call: EngineCall) -> dict[str, Any]:
+    """That all charges of everybody come to so much ε but for δ, and passed no cap: for those who audit the
+    ledger, and for the checker that needs nothing else."""
+    delta = call.body.get("delta")
+    if not isinstance(delta, int | float) or isinstance(delta, bool):
+        raise InvalidQuery("`delta` must be a number above 0 and below 1.")
+    return call.asked(lambda table: table.ledger.certificate(float(delta)))
+
+
 def amended(call: EngineCall) -> dict[str, Any]:
     """Another policy governs from here on; with `preview` what would change."""
     policy, reason = call.body.get("policy"), call.body.get("reason")
@@ -244,6 +253,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "amend": amended,
     "anchor": anchor,
     "budget": budget,
+    "certify": certified,
     "check": fits_data,
     "describe": describe,
     "entry": own_entry,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from leakcap.certificate import bundle
 from leakcap.service.api.bodies import AmendmentBody
 from leakcap.service.api.curator import Curator
 from leakcap.service.api.verbs.people import ask_for_word
@@ -14,6 +15,7 @@ from leakcap.service.store.times import stored_time
 
 __all__ = [
     "amend_policy",
+    "certify_ledger",
     "pause_dataset",
     "resume_dataset",
     "see_acts",
@@ -73,6 +75,13 @@ def take_anchor(curator: Curator, principal: Principal, dataset: str) -> dict[st
     """The chain's end, to be kept where nobody who runs the curator can write."""
     curator.allow(principal, Action.ANCHOR_LEDGER, dataset)
     return dict(curator.ask("anchor", principal, dataset))
+
+
+def certify_ledger(curator: Curator, principal: Principal, dataset: str, delta: float = 1e-9) -> str:
+    """The certificate of all that everybody was told, at this δ: the text of the file that `leakcap budget
+    --certificate` writes beside the ledger, byte for byte, so that both have one hash."""
+    curator.allow(principal, Action.CERTIFY_LEDGER, dataset)
+    return bundle([curator.ask("certify", principal, dataset, {"delta": delta})])
 
 
 def see_acts(
