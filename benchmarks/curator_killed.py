@@ -2,8 +2,8 @@
 
 Eight clients ask, each question under a key of its own, and ask again under the same key until they are
 answered, while web workers, engines, the process for jobs and (where ledger and store are in PostgreSQL) the
-server's own sessions end by kill −9 at 300 random moments. In the end every answer stands in the ledger as it
-was told, each key was paid for once, and nothing was paid for that nobody asked. Target: nothing else, and
+server's own processes end by kill −9 at 300 random moments. In the end every answer stands in the ledger as
+it was told, each key was paid for once, and nothing was paid for that nobody asked. Target: nothing else, and
 the service back within 10 seconds without a hand.
 With `--plant` repeated requests have new keys, which is caught.
 """
@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "curating"))
@@ -74,21 +75,29 @@ async def killed(curated: Curated, kills: int, asking: Asking, rng: random.Rando
         victim = rng.choice(sorted(children))
         os.kill(victim, signal.SIGKILL)
         if curated.ledger.startswith("postgresql") and rng.random() < 0.2:
-            await asyncio.to_thread(end_sessions, curated.ledger)
+            await asyncio.to_thread(kill_server, curated.ledger, rng)
         away.append(await asyncio.to_thread(ready, curated, seconds=30.0))
     asking.stopped = True
     return away
 
 
-def end_sessions(url: str) -> None:
-    """End every session of the ledger's database but one's own, as a crash of the server's process would."""
+def kill_server(url: str, rng: random.Random) -> None:
+    """Kill one of the server's processes, upon which it ends all others and recovers; or, every other time,
+    end every session of the ledger's database but one's own, as an administrator would."""
     import psycopg
 
-    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with (
+        suppress(psycopg.OperationalError),
+        psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as own,
+    ):
+        if rng.random() < 0.5:
+            own.execute(f"SELECT pg_terminate_backend(pid) {others}")
+            return
+        found = [pid for (pid,) in own.execute(f"SELECT pid {others} ORDER BY pid").fetchall()]
+        with suppress(ProcessLookupError):
+            if found:
+                os.kill(rng.choice(found), signal.SIGKILL)
 
 
 def checked(curated: Curated, asking: Asking) -> list[str]:

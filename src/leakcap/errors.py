@@ -12,6 +12,7 @@
     ├── DataError               the table cannot be read as the policy says
     ├── BudgetExceeded          a cap would be passed; nothing was spent
     ├── LedgerError             the ledger cannot be used
+    │   ├── LedgerUnavailable   its file or server cannot be used just now
     │   └── RequestReused       a request's key, under which something else was asked before
     └── SourceError             the source of random bytes is broken; nothing was drawn
 
@@ -42,6 +43,7 @@ __all__ = [
     "InvalidQuery",
     "LeakcapError",
     "LedgerError",
+    "LedgerUnavailable",
     "NoRoute",
     "NotFitted",
     "Passed",
@@ -207,6 +209,12 @@ class BudgetExceeded(LeakcapError):
 
 class LedgerError(LeakcapError):
     """A ledger that cannot be used. Where a spend was committed before, the message says so."""
+
+
+class LedgerUnavailable(LedgerError):
+    """A ledger whose file or server cannot be used just now. Where that was found while something was being
+    written, only the ledger tells whether it was: whoever asks again under the same request's key pays once.
+    """
 
 
 class RequestReused(LedgerError):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
-from leakcap.errors import BudgetExceeded, LedgerError
+from leakcap.errors import BudgetExceeded, LedgerError, LedgerUnavailable
 from leakcap.ledger import Caps, Charge, Ledger, Spend
 from ledger.server import execute
 
@@ -36,7 +36,7 @@ def test_the_same_ledger_as_in_a_file(database: str) -> None:
 
 def test_a_server_that_is_not_there_and_a_database_that_is_not_there(server: str) -> None:
     for opening in (lambda url: Ledger.open(url, **OWNER), Ledger.read):
-        with pytest.raises(LedgerError, match="cannot be reached") as refusal:
+        with pytest.raises(LedgerUnavailable, match="cannot be reached") as refusal:
             opening("postgresql+psycopg://ng:secret@127.0.0.1:1/x?connect_timeout=2")
         assert "secret" not in str(refusal.value)
         assert "\n" not in str(refusal.value)
@@ -138,7 +138,7 @@ def test_a_cut_in_the_middle_of_a_spend_leaves_no_trace(database: str) -> None:
     with Ledger.open(database, clock=clock, **OWNER) as ledger:
         ledger.reserve(TENTH)
         armed = True
-        with pytest.raises(LedgerError) as refusal:
+        with pytest.raises(LedgerUnavailable) as refusal:
             ledger.reserve(TENTH)
         assert "\n" not in str(refusal.value)
         armed = False

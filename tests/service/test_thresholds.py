@@ -15,7 +15,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from leakcap.errors import DataError
+from leakcap.errors import DataError, LedgerUnavailable
+from leakcap.ledger import Ledger
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
 from leakcap.service.engine.calling import EngineClient, EngineFailed
@@ -341,6 +342,30 @@ def test_a_refusal_after_an_engine_ended_is_not_taken_for_nothing_spent(curator:
     assert len(counted(curator.store)) == 1
     assert asks(ending, "ada", "q1").status == 503  # refused by the first that was asked
     assert len(counted(curator.store)) == 1
+
+
+def test_a_ledger_that_cannot_be_used_is_not_taken_for_nothing_spent(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may have been lost in the middle of a commit. Who asks is not told where it is; its owner is."""
+
+    def lost(*_: object, **__: object) -> None:
+        raise LedgerUnavailable("The ledger `postgresql+psycopg://ward@db.example/ward` cannot be reached.")
+
+    monkeypatch.setattr(Ledger, "reserve_request", lost)
+    told = asks(curator, "ada", "q0")
+    assert (told.status, told.told["type"]) == (503, "urn:leakcap:problem:ledger-unavailable")
+    assert "db.example" not in str(told.told)
+    assert "db.example" in caplog.text
+    assert len(counted(curator.store)) == 1
+    job = later(curator, "ada", "l0", epsilon=0.1)
+    worked(curator)
+    ended = curator.store.jobs.find(job.told["id"])
+    assert (ended.state, ended.problem["status"]) == ("failed", 503)  # type: ignore[index]
+    assert "db.example" not in str(ended.problem)
+    assert len(counted(curator.store)) == 2
+    monkeypatch.undo()
+    assert asks(curator, "ada", "q0").status == 200
 
 
 def test_a_job_counts_from_when_it_is_claimed(curator: Curator, clock: Hands) -> None:

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from leakcap.credentials import may_hold_secret, shown_url, without_credentials
-from leakcap.errors import LedgerError
+from leakcap.errors import LedgerError, LedgerUnavailable
 from leakcap.ledger.place import READ_ONLY, Inode, Place
 
 __all__ = ["BUSY_SECONDS", "Database", "absent", "begin_in_turn", "connect", "in_turn", "translated"]
@@ -389,9 +389,9 @@ def translated(label: str) -> Iterator[None]:
         told = str(error.orig if isinstance(error, DBAPIError) else error)
         if label.startswith("sqlite"):
             said = _plain(told, f"cannot be used: {told.partition(chr(10))[0]}.")
-            raise LedgerError(f"The ledger `{label}` {said}") from error
+            raise LedgerUnavailable(f"The ledger `{label}` {said}") from error
         # A driver repeats what it cannot read, which may be the password.
-        raise LedgerError(f"The ledger `{label}` {_plain(told, _REFUSED)}") from None
+        raise LedgerUnavailable(f"The ledger `{label}` {_plain(told, _REFUSED)}") from None
 
 
 def _plain(message: str, unknown: str) -> str:

@@ -24,6 +24,8 @@ _ENGINE = {
                                  "paid twice."),
     "ended": (503, "engine-ended", "The engine was interrupted. Ask again under the same idempotency key: "
                                    "nothing is paid twice."),
+    "ledger": (503, "ledger-unavailable", "The ledger cannot be used just now. Ask again under the same "
+                                          "idempotency key: nothing is paid twice."),
     "unreachable": (503, "engine-unreachable", "The engine is starting. Ask again in a moment."),
     "internal": (500, "internal", "What failed is in the curator's log, under this request's number."),
 }  # fmt: skip

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from leakcap.errors import LeakcapError
+from leakcap.errors import LeakcapError, LedgerUnavailable
 from leakcap.service.engine.messages import receive, send
 from leakcap.service.tracing import CURRENT
 from leakcap.wire import error_of
@@ -80,6 +80,9 @@ class EngineClient:
         if str(told["problem"].get("type", "")).endswith(":internal"):
             raise EngineFailed("internal")
         error: LeakcapError = error_of(told["problem"])
+        if isinstance(error, LedgerUnavailable):
+            # Where the ledger is nobody who asks needs to know. Whether something was spent only it tells.
+            raise EngineFailed("ledger") from error
         if interrupted and request and not error.committed:
             # The process that ended may have spent: that nothing was is known of the second one alone.
             raise EngineFailed("ended") from error

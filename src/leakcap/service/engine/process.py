@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leakcap.errors import InvalidParameter, LeakcapError
+from leakcap.errors import InvalidParameter, LeakcapError, LedgerUnavailable
 from leakcap.service.configuration import Configuration
 from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.messages import send
@@ -183,6 +183,8 @@ def _done(call: EngineCall) -> dict[str, Any]:
     try:
         return {"result": OPERATIONS[call.operation](call)}
     except LeakcapError as error:
+        if isinstance(error, LedgerUnavailable):
+            _log.error("data set %a: %a", call.dataset, str(error))
         return {"problem": as_problem(error)}
     except LastTimePassed:
         raise

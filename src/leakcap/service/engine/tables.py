@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sqlalchemy import inspect
 
-from leakcap.errors import LeakcapError, LedgerError
+from leakcap.errors import LeakcapError, LedgerError, LedgerUnavailable
 from leakcap.ledger import Ledger
 from leakcap.ledger.database import connect
 from leakcap.ledger.schema import SCHEMA
@@ -74,7 +74,9 @@ class OpenTables:
         try:
             return ask(table)
         except LedgerError as error:
-            if error.committed or table.ledger.policy == table.policy.fingerprint():
+            if error.committed or isinstance(error, LedgerUnavailable):
+                raise
+            if table.ledger.policy == table.policy.fingerprint():
                 raise
         self.forget(dataset)
         return ask(self._of(dataset, analyst))

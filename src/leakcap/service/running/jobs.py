@@ -92,7 +92,7 @@ def _do(job: Job, store: Store, engine: EngineClient, configuration: Configurati
         _failed(job, store, as_problem(error), at(), unspent=not error.committed)
         return "refused"
     except EngineFailed as error:
-        if error.kind != "internal":  # that one it has said itself, at one of the times
+        if error.kind not in ("internal", "ledger"):  # these it has said itself, at one of the times
             clock.before_end()
         detail = f"The engine gave no answer ({error.kind}). What was spent stays spent."
         _failed(job, store, problem_of(503, "engine", "No answer", detail), at())
