@@ -1,8 +1,8 @@
 """Work whose length nobody can foresee, in a process of its own that is ended when its time is up.
 
 Solvers run as long as their inputs make them: a limit on the size of a matrix is none on the time that it
-takes. A thread cannot be stopped; a process can. It is kept for the next request, because it takes a second
-to start.
+takes. A thread cannot be stopped; a process can. It loads what computes and no server, and is kept for the
+next request, because it takes half a second to start.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def bounded(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     >>> bounded(read_prior, "uniform", 2)
     [0.5, 0.5]
     """
-    worker = _worker()
+    worker = _ready(_worker(), action)
     ended = threading.Event()
 
     def end() -> None:
@@ -80,21 +80,24 @@ def _worker() -> subprocess.Popen[bytes]:
     start = "from leakcap.web.serving.bounded import take_work; take_work()"
     code = f"import sys; sys.path[:] = {sys.path!r}; {start}"
     # Ctrl-C at the terminal is for the explorer, whose end ends this one's input.
-    made = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    waiting = threading.Timer(_START, made.kill)
+
+
+def _ready(worker: subprocess.Popen[bytes], action: Callable[..., object]) -> subprocess.Popen[bytes]:
+    """The process, once it has started and loaded what the action needs: neither is on a request's time."""
+    waiting = threading.Timer(_START, worker.kill)
     waiting.start()
     try:
-        # Its start is not on the first request's time.
-        _asked(made, (bool, (), {}))
+        _asked(worker, (bool, (action,), {}))
     finally:
         waiting.cancel()
-    return made
+    return worker
 
 
 def _asked(worker: subprocess.Popen[bytes], work: object) -> tuple[bool, Any]:
