@@ -209,8 +209,9 @@ def crossings(
     inner = np.where((above < 0.0) | (below >= 0.0), outer, inner)
     left, before = outer, below  # the end that was given up last
     tried = _between(inner, outer, flat=np.full(outer.shape, True))
+    near = _CLOSE * np.maximum(np.abs(outer), np.abs(inner))
     for _ in range(_STEPS):
-        open_ = np.abs(outer - inner) > _CLOSE * np.maximum(np.abs(outer), np.abs(inner))
+        open_ = np.abs(outer - inner) > near
         if not open_.any():
             break
         if excess_at is not None and start.ndim == 1:
@@ -224,19 +225,18 @@ def crossings(
         found = excess(tried)
         out = found < 0.0
         left, before = np.where(out, outer, inner), np.where(out, below, above)
+        other, kept = np.where(out, inner, outer), np.where(out, above, below)
         outer, below = np.where(out, tried, outer), np.where(out, found, below)
         inner, above = np.where(out, inner, tried), np.where(out, above, found)
-        near, other = (np.where(out, a, b) for a, b in ((outer, inner), (inner, outer)))
-        values = (np.where(out, below, above), np.where(out, above, below), before)
-        tried = _parabola((near, other, left), values)
+        closer = _parabola((tried, other, left), (found, kept, before))
         # A little off the end that is nearer, so that the next step may close in from the other side.
-        least = _CLOSE * np.maximum(np.abs(outer), np.abs(inner)) / 4
+        near = _CLOSE * np.maximum(np.abs(outer), np.abs(inner))
         low, high = np.minimum(inner, outer), np.maximum(inner, outer)
-        tried = np.clip(tried, low + least, high - least)
+        tried = closer.clip(low + near / 4, high - near / 4)
         between = (tried > low) & (tried < high)
-        tried = np.where(
-            between, tried, _between(inner, outer, flat=np.abs(before - below) <= _FLAT * -below)
-        )
+        if not between.all():
+            halved = _between(inner, outer, flat=np.abs(before - below) <= _FLAT * -below)
+            tried = np.where(between, tried, halved)
     if len(held) < start.size:
         found_ends[:, held] = outer
         outer = found_ends

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from leakcap.arrays import ArrayLike, NDArray, np
@@ -159,17 +160,9 @@ def _stepped(weight: Floats, scale: Floats, wide: Pair, narrow: Pair, far: Float
 
 def _added_up(weights: Pair, scales: Sequence[float], far: Floats) -> Floats:
     """P(|a·Y + b·Z| ≥ far), added up over Y; what Y is beyond is taken to be far."""
-    first, second = (1.0 / scale for scale in scales)
     first_weight, second_weight = weights[0]
     step = np.maximum(second_weight, np.maximum(1e-200 * np.abs(far), 1e-300))
-    most, ends = math.ceil(-math.log(_LEFT) / first), math.ceil(40.0 / second) + 1
-    # P(Z ≥ k) for each k from −ends to ends.
-    places = np.arange(-ends, ends + 1)
-    light = np.exp(-np.abs(places - 0.5) * second - 0.5 * second) / (1.0 + math.exp(-second))
-    tails = np.where(places >= 1, light, 1.0 - light)
-    y = np.arange(-most, most + 1)
-    chance = math.tanh(first / 2.0) * np.exp(-np.abs(y) * first)
-    left = 2.0 * math.exp(-(most + 1) * first) + _ROUNDED
+    (y, chance, left), (tails, ends) = _sizes(scales[0]), _beyond(scales[1])
     found = np.empty(far.shape)
     size = max(1, _AT_ONCE // (len(y) * len(far)))
     for start in range(0, far.shape[-1], size):
@@ -178,3 +171,23 @@ def _added_up(weights: Pair, scales: Sequence[float], far: Floats) -> Floats:
         least = np.ceil((far[:, some, None] - gone) / step[:, some, None])
         found[:, some] = tails[np.clip(least, -ends, ends).astype(np.int64) + ends] @ chance
     return 2.0 * (found + left)
+
+
+@lru_cache(maxsize=64)
+def _sizes(scale: float) -> tuple[NDArray[np.int64], Floats, float]:
+    """What Y may be but seldom, how likely each of it is, and twice how seldom."""
+    decay = 1.0 / scale
+    most = math.ceil(-math.log(_LEFT) / decay)
+    y = np.arange(-most, most + 1)
+    chance = math.tanh(decay / 2.0) * np.exp(-np.abs(y) * decay)
+    return y, chance, 2.0 * math.exp(-(most + 1) * decay) + _ROUNDED
+
+
+@lru_cache(maxsize=64)
+def _beyond(scale: float) -> tuple[Floats, int]:
+    """P(Z ≥ k) for each k from −ends to ends, and the last."""
+    decay = 1.0 / scale
+    ends = math.ceil(40.0 / decay) + 1
+    places = np.arange(-ends, ends + 1)
+    light = np.exp(-np.abs(places - 0.5) * decay - 0.5 * decay) / (1.0 + math.exp(-decay))
+    return np.where(places >= 1, light, 1.0 - light), ends
