@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,16 +18,46 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 ROWS = 400
 
 
+@pytest.fixture(scope="module")
+def measured() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        yield importlib.import_module("measuring.by_hand")
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def path(
+    measured: Any, connection: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    found = tmp_path_factory.mktemp("by-hand") / "people.parquet"
+    connection.execute(f"COPY ({measured.TABLE.format(rows=ROWS)}) TO '{found}' (FORMAT parquet)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def tables(measured: Any, path: Path) -> Callable[[bool], PrivateTable]:
+    """The table by rows and by people, each opened once: every statistic has a query of its own."""
+    return functools.cache(
+        lambda people: PrivateTable(path, policy=measured.rules(people=people), ledger="sqlite://")
+    )
+
+
 @pytest.mark.parametrize("name", sorted(statistics()))
 def test_every_statistic_is_written_by_hand(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    measured: Any,
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    tables: Callable[[bool], PrivateTable],
 ) -> None:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    measured = importlib.import_module("measuring.by_hand")
-    path, case = tmp_path / "people.parquet", measured.cases()[name]
-    connection = duckdb.connect()
-    connection.execute(f"COPY ({measured.TABLE.format(rows=ROWS)}) TO '{path}' (FORMAT parquet)")
-    table = PrivateTable(path, policy=measured.rules(people=case.people), ledger="sqlite://")
+    case = measured.cases()[name]
+    table = tables(case.people)
     asked = [(by, None) for by in measured.KEYS.values()] + [(("g",), where) for where in measured.FILTERS]
     ran = 0
     for by, kind in asked:
@@ -38,5 +71,6 @@ def test_every_statistic_is_written_by_hand(
         (released,) = table.release(
             [Query(name="q", statistic=name, epsilon=1.0, by=by, where=where, **case.asked)]
         )
+        assert not released.repeated
         assert len(released.rows) > 0
     assert ran == len(measured.KEYS) + len(measured.FILTERS)
