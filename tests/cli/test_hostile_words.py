@@ -12,6 +12,7 @@ import io
 import json
 import random
 import re
+import shutil
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -161,8 +162,14 @@ def test_json_comes_back_without_steering() -> None:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Path:
-    """Everything that has a name has a hostile one."""
+def world(made: Path, tmp_path: Path) -> Path:
+    """A copy of a folder in which everything that has a name has a hostile one."""
+    return Path(shutil.copytree(made, tmp_path, dirs_exist_ok=True))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("hostile")
     name = json.dumps("\uff1d1+1")
     keys = ", ".join(json.dumps(key) for key in (f"k{STEERING}", "\uff1d1+1", "\r=1"))
     toml = re.compile(r"\\u([dD][89abAB]..)\\u(....)")

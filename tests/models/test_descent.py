@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -12,6 +13,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from leakcap.accounting import PrivacyLoss
 from leakcap.errors import InvalidParameter, LedgerError
@@ -32,25 +34,41 @@ from leakcap.sampling import discrete_gaussian
 from models.world import ALARM, broken, ledger_of, policy_of
 from seeded import SeededSource, discrete_gaussian_chi_square
 
+BITS = 160
+
+
+@functools.cache
+def on_the_lattice(shift: tuple[int, ...]) -> list[tuple[arb, arb]]:
+    """Of every outcome its chance where the person is in with q = 1/5, and where not; σ² = 5."""
+    variance, reach = 5, 45
+    with ctx.workprec(BITS):
+        q = arb(1) / 5
+        weights = {z: (-arb(z * z) / (2 * variance)).exp() for z in range(-reach - 5, reach + 6)}
+        mass = sum(weights.values(), arb(0))
+        line = {z: one / mass for z, one in weights.items()}
+        found = []
+        for z in itertools.product(range(-reach, reach + 1), repeat=len(shift)):
+            out = math.prod((line[a] for a in z), start=arb(1))
+            inside = math.prod((line[a - b] for a, b in zip(z, shift, strict=True)), start=arb(1))
+            found.append(((1 - q) * out + q * inside, out))
+        return found
+
 
 @pytest.mark.parametrize("shift", [(3,), (1, 2), (2, -2)])
 @pytest.mark.parametrize("order", [2, 3, 7])
 def test_the_curve_against_sums_over_the_lattice(order: int, shift: tuple[int, ...]) -> None:
     """σ² = 5, q = 1/5: the curve is above both directions, and above the larger by what the grid costs."""
-    variance, q, reach = 5, mpmath.mpf(1) / 5, 45
-    with mpmath.workdps(30):
-        line = {z: mpmath.exp(-mpmath.mpf(z * z) / (2 * variance)) for z in range(-reach - 5, reach + 6)}
-        mass = mpmath.fsum(line.values())
-        there = back = mpmath.mpf(0)
-        for z in itertools.product(range(-reach, reach + 1), repeat=len(shift)):
-            out = mpmath.fprod(line[a] / mass for a in z)
-            inside = mpmath.fprod(line.get(a - b, 0) / mass for a, b in zip(z, shift, strict=True))
-            mixed = (1 - q) * out + q * inside
-            there += mixed**order * out ** (1 - order)
-            back += out**order * mixed ** (1 - order)
-        there, back = (float(mpmath.log(v) / (order - 1)) for v in (there, back))
+    with ctx.workprec(BITS):
+        each = on_the_lattice(shift)
+        sums = [
+            sum((a**order * b ** (1 - order) for a, b in both), arb(0))
+            for both in (each, [(out, mixed) for mixed, out in each])
+        ]
+        logs = [one.log() / (order - 1) for one in sums]
+        assert all(float(one.rad()) < 1e-20 for one in logs)
+        there, back = (float(one.mid()) for one in logs)
     length = math.sqrt(sum(s * s for s in shift))
-    curve = RenyiCurve(math.sqrt(variance) / length, Fraction(1, 5), 1, replace=False)
+    curve = RenyiCurve(math.sqrt(5) / length, Fraction(1, 5), 1, replace=False)
     assert back <= there <= curve.presence(order) <= there * (1 + 1e-7)
 
 

@@ -46,15 +46,20 @@ def along(shift: tuple[int, ...], variance: mpmath.mpf) -> Law:
     return found
 
 
+def outcomes(
+    law: Law, squared: int, variance: mpmath.mpf, rate: mpmath.mpf
+) -> list[tuple[mpmath.mpf, mpmath.mpf]]:
+    """Of each outcome mixed/out, and out."""
+    return [(1 - rate + rate * mpmath.exp((2 * t - squared) / (2 * variance)), out) for t, out in law.items()]
+
+
 def on_the_lattice(
-    law: Law, squared: int, variance: mpmath.mpf, rate: mpmath.mpf, epsilon: mpmath.mpf
+    found: list[tuple[mpmath.mpf, mpmath.mpf]], epsilon: mpmath.mpf
 ) -> tuple[mpmath.mpf, mpmath.mpf]:
     """Σ(mixed − e^ε·out)₊ and Σ(out − e^ε·mixed)₊, outcome by outcome."""
-    there = back = mpmath.mpf(0)
-    for t, out in law.items():
-        ratio = 1 - rate + rate * mpmath.exp((2 * t - squared) / (2 * variance))
-        there += max(mpmath.mpf(0), ratio - mpmath.exp(epsilon)) * out
-        back += max(mpmath.mpf(0), 1 - mpmath.exp(epsilon) * ratio) * out
+    gamma = mpmath.exp(epsilon)
+    there = mpmath.fsum((ratio - gamma) * out for ratio, out in found if ratio > gamma)
+    back = mpmath.fsum((1 - gamma * ratio) * out for ratio, out in found if gamma * ratio < 1)
     return there, back
 
 
@@ -83,12 +88,12 @@ def test_every_shift_is_dominated_in_both_directions(rate: Fraction) -> None:
         q = mpmath.mpf(rate.numerator) / rate.denominator
         for shift in SHIFTS:
             squared = sum(one * one for one in shift)
-            law, off = along(shift, variance), rest(rounding)
+            each, off = outcomes(along(shift, variance), squared, variance, q), rest(rounding)
             kappa = len(shift) * (mpmath.log1p(off) - mpmath.log1p(-off))
             mu, plain = (mpmath.sqrt(squared / left) for left in (variance - rounding, variance))
             for step in range(-8, 9):
                 epsilon = mpmath.mpf(step) / 4
-                found = on_the_lattice(law, squared, variance, q, epsilon)
+                found = on_the_lattice(each, epsilon)
                 allowed = of_the_pair(mu, q, epsilon - 2 * kappa)
                 for one, most in zip(found, allowed, strict=True):
                     assert one <= mpmath.exp(kappa) * most + mpmath.mpf(10) ** -18
