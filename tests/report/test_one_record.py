@@ -127,13 +127,17 @@ def numbers(record: ReleaseRecord) -> Iterator[tuple[str, list[str]]]:
 def missing(text: str, record: ReleaseRecord) -> list[str]:
     """Which numbers stand on no line of the text, value and ends in this order."""
     lines = "\n".join(text.splitlines())
-    return [
-        name
-        for name, (value, low, high) in numbers(record)
-        if not re.search(
-            rf"(?<![\d.,]){re.escape(value)}\D*?\s*{re.escape(low)}\D*?{re.escape(high)}(?![\d])", lines
-        )
-    ]
+    return [name for name, (value, low, high) in numbers(record) if not stands(lines, value, low, high)]
+
+
+def stands(lines: str, value: str, low: str, high: str) -> bool:
+    """Whether the value is followed by its ends. Where it stands is found first: looked for as a whole, the
+    three take ten times as long."""
+    whole = re.compile(rf"(?<![\d.,]){re.escape(value)}\D*?\s*{re.escape(low)}\D*?{re.escape(high)}(?![\d])")
+    place = lines.find(value)
+    while place >= 0 and not whole.match(lines, place):
+        place = lines.find(value, place + 1)
+    return place >= 0
 
 
 @pytest.mark.parametrize("way", SHOWN)

@@ -6,7 +6,6 @@ went or changed: then the record needs a new version, not the file a new content
 
 from __future__ import annotations
 
-import copy
 import html
 import json
 from collections.abc import Iterator
@@ -119,10 +118,10 @@ ODD: list[Any] = [
 @pytest.mark.parametrize("name", [n for n in FILES if FILES[n]["schema"].split("/")[1] in REPORTED])
 def test_an_edited_record_is_refused_or_drawn_and_never_runs(name: str) -> None:
     """Every field in turn is replaced by something odd, or taken away."""
-    drawn = 0
+    drawn, whole = 0, json.dumps(FILES[name])
     for turn, place in enumerate(places(FILES[name])):
         for odd in (ODD[turn % len(ODD)], ODD[(7 * turn + 3) % len(ODD)], ODD):
-            record = copy.deepcopy(FILES[name])
+            record = json.loads(whole)  # a third of the time of a deep copy
             part: Any = record
             for step in place[:-1]:
                 part = part[step]
