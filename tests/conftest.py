@@ -83,6 +83,18 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server, without a database, that runs as long as the tests of this process do.
+
+    Every room has databases of its own there: to make and to start a server takes more than a second.
+    """
+    from ledger.server import running
+
+    with running() as url:
+        yield url
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Spark makes a folder for its tables where its first session starts, unless it is told where.

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import leakcap
-from ledger.server import USER, binaries, running
+from ledger.server import USER, binaries
 from manual_pages import ROOT
 
 Given = dict[str, str]
@@ -38,12 +38,6 @@ def _build(folder: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[str]:
-    with running() as url:
-        yield url
 
 
 @pytest.fixture

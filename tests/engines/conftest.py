@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from ledger.server import running
-
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    with running() as url:
-        yield f"{url}/postgres"
+def server(postgresql_server: str) -> str:
+    return f"{postgresql_server}/postgres"
 
 
 @pytest.fixture(scope="session")

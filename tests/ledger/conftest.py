@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leakcap.ledger import Caps, Charge, Ledger, Spend
-from ledger.server import emptied, running
+from ledger.server import emptied
 from warmed import Warmed
 
 POLICY = "ab12cd34ef56ab78"
@@ -38,10 +38,9 @@ def opened(file: Path) -> Iterator[Open]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
+def server(postgresql_server: str) -> str:
     """The URL of a PostgreSQL server that runs as long as the tests do."""
-    with running() as url:
-        yield url
+    return postgresql_server
 
 
 @pytest.fixture

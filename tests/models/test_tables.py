@@ -25,7 +25,7 @@ from leakcap.models.examples import of_table
 from leakcap.models.moment_query import MomentQuery
 from leakcap.models.moments import Moments
 from leakcap.release import PrivateTable, attach
-from ledger.server import running
+from ledger.server import emptied
 from models.world import ledger_of, policy_of
 from seeded import SeededSource
 
@@ -203,13 +203,13 @@ def same_everywhere(data: Any, table: str | None = None) -> None:
             assert read[0] == read[1]
 
 
-def test_postgresql_holds_the_same_examples() -> None:
-    with running() as url:
-        with psycopg.connect(url.replace("postgresql+psycopg", "postgresql") + "/postgres") as connection:
-            connection.execute("CREATE TABLE visits (id bigint, x float8, z float8, y float8, k text)")
-            with connection.cursor() as cursor:
-                cursor.executemany("INSERT INTO visits VALUES (%s, %s, %s, %s, %s)", ODD + rows(5, 30))
-        same_everywhere(f"{url}/postgres", "visits")
+def test_postgresql_holds_the_same_examples(postgresql_server: str) -> None:
+    url = emptied(postgresql_server, "models")
+    with psycopg.connect(url.replace("postgresql+psycopg", "postgresql")) as connection:
+        connection.execute("CREATE TABLE visits (id bigint, x float8, z float8, y float8, k text)")
+        with connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO visits VALUES (%s, %s, %s, %s, %s)", ODD + rows(5, 30))
+    same_everywhere(url, "visits")
 
 
 @pytest.mark.slow

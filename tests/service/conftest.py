@@ -8,7 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from leakcap.service.store import Store
-from ledger.server import emptied, running
+from ledger.server import emptied
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Argon2 with as little work as it does: the tests of passwords do it hundreds of times."""
@@ -34,10 +34,9 @@ def clock() -> Hands:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
+def server(postgresql_server: str) -> str:
     """The URL of a PostgreSQL server that runs as long as the tests do."""
-    with running() as url:
-        yield url
+    return postgresql_server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
