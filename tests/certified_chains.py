@@ -133,8 +133,8 @@ def divergence(event: dict[str, Any], alpha: mpf) -> mpf:
     if name == "DiscreteLaplaceDpEvent":
         r, steps = exact(event["noise_parameter"]), event["sensitivity"]
         places = range(-int(60 / r) - steps, int(60 / r) + 2 * steps)
-        each = (1 - mp.exp(-r)) / (1 + mp.exp(-r))
-        rows = ([each * mp.exp(-r * abs(y - x)) for y in places] for x in (0, steps))
+        each, ratio = (1 - mp.exp(-r)) / (1 + mp.exp(-r)), mp.exp(-r)
+        rows = ([each * ratio ** abs(y - x) for y in places] for x in (0, steps))
         return _finite(*rows, alpha)
     if name == "GaussianDpEvent":  # ∫ φ(x)^α φ(x − 1/z)^(1 − α) dx
         shift = 1 / exact(event["noise_multiplier"])

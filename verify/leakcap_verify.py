@@ -371,6 +371,7 @@ def of_gaussian(mu: fmpq, rate: fmpq, added: bool) -> Part:
     """
     need(0 < mu <= 1000 and 0 < rate <= 1, "mu is above 0, and a rate is a probability above 0")
     m, q = arb(mu), arb(rate)
+    a, b, none, drop = map(acb, (m, q, 1 - q, m * m / 2))  # once, and not at each of some 100,000 places
 
     def moments(z: acb, lift: arb | None) -> acb:
         w = acb(-z.real if added else z.real + 1, -z.imag if added and lift is None else z.imag)
@@ -379,12 +380,13 @@ def of_gaussian(mu: fmpq, rate: fmpq, added: bool) -> Part:
         r, up = w.real, lift or arb(0)
         far, rare = max(float(r * m), 0.0), max(float(-2 * r * q.log()), 0.0)
         edge = arb(math.ceil(far + (1.5 * ctx.prec + rare) ** 0.5 + 2))
+        above, half, turn, square = acb(0, up), acb(r / 2), acb(0, w.imag / 2), acb(up * up)
 
         def inside(u: acb, analytic: bool) -> acb:
-            places = [u] if lift is None else [u + acb(0, up), u - acb(0, up)]
-            logs = [(1 - q + q * (m * x - m * m / 2).exp()).log(analytic=analytic) for x in places]
-            turned = sum(logs) * (r / 2) + (logs[0] - logs[-1]) * acb(0, w.imag / 2)
-            return ((logs[0] * w if lift is None else turned) + (up * up - u * u) / 2).exp()
+            if lift is None:
+                return ((none + b * (a * u - drop).exp()).log(analytic) * w - u * u / 2).exp()
+            one, other = ((none + b * (a * x - drop).exp()).log(analytic) for x in (u + above, u - above))
+            return ((one + other) * half + (one - other) * turn + (square - u * u) / 2).exp()
 
         # Beyond the edges: on all these lines |R| is 1 − rate at least, and at most 1 or e^{μu − μ²/2}.
         off = 2 * tail(edge) * (1 if r >= 0 else ((1 - q).log() * r).exp())
@@ -597,13 +599,13 @@ TICK, NAMES = 10**12, ("epsilon", "delta", "nats_person", "nats_table", "nats_le
 ROW = (*NAMES[:6], "curve", "kind", "event", "slot", "shown", "day", "seq", "previous", "format", "rest")
 FILTER = [fmpq(k, 4) for k in (5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 192, 256, 384, 512, 1024)]
 ORDERS = sorted([*FILTER, *(fmpq(k, 4) for k in (4, 7, 9, 11, 14, 18, 22, 28, 36, 56)), fmpq(11, 10)])
+told = cache(lambda text: (one := tells(read(text.encode())[0]), [(a, one.renyi(a)) for a in ORDERS[1:]]))
 
 
 @cache
 def short(text: str, charged: tuple[Any, ...], lines: str) -> str:
     """Which amount may be less than what an event tells, by its name."""
-    one, nats = tells(read(text.encode())[0]), [INFINITE if n == inf else fmpq(n, TICK) for n in charged]
-    at, given, curve = nats[0], nats[1], [(a, one.renyi(a)) for a in ORDERS[1:]]
+    (one, curve), (at, given, *more) = told(text), [INFINITE if n == inf else fmpq(n, TICK) for n in charged]
     if not le(one.delta, given):
         return "delta"
     if not le(one.epsilon, at) and not nearly(one, curve, at, given - one.delta, json.loads(lines)):
@@ -611,9 +613,9 @@ def short(text: str, charged: tuple[Any, ...], lines: str) -> str:
     # But for a δ it is a coin with odds of e^ε at most, or has this curve, but nowhere more than ε.
     flip = coin(at).rho if isinstance(at, fmpq) else one.rho
     beside = largest(arb(at).min(arb(n)) / a for a, n in zip(ORDERS, [*(n for _, n in curve), at], strict=True))
-    if not any(le(known, nats[5]) for known in (one.rho, flip, beside)):
+    if not any(le(known, more[3]) for known in (one.rho, flip, beside)):
         return "rho"
-    good = all(le(least, ticks) or le(at, ticks) for (_, least), ticks in zip(curve, nats[8:], strict=True))
+    good = all(le(least, ticks) or le(at, ticks) for (_, least), ticks in zip(curve, more[6:], strict=True))
     return "" if good else "curve"
 
 
