@@ -9,6 +9,9 @@ from argon2 import PasswordHasher
 
 from leakcap.service.store import Store
 from ledger.server import emptied
+from one_loop import one_loop
+
+__all__ = ["one_loop"]
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Argon2 with as little work as it does: the tests of passwords do it hundreds of times."""

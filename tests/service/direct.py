@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow
@@ -76,13 +78,39 @@ def written(folder: Path, *, epsilon: float = 10.0, more: str = "", rows: int = 
     return file
 
 
-def curator_in(folder: Path, **options: Any) -> Curator:
-    """A curator of that data set, with an owner `olga`, analysts `ada` and `ben`, and nobody's roles else."""
-    configuration = load_configuration(written(folder, **options))
-    store = Store.open(configuration.store, hasher=QUICK)
+def three(store: Store) -> None:
+    """An owner `olga`, analysts `ada` and `ben`, and nobody's roles else."""
     for name, *roles in (("ada", "analyst"), ("ben", "analyst"), ("olga", "owner", "auditor")):
         store.people.add(f"local:{name}", by="test")
         store.passwords.set(f"local:{name}", PASSWORD, by="test")
         for role in roles:
             store.grants.give(f"local:{name}", role, "ward", by="test")
+
+
+@cache
+def _filled(fill: Callable[[Store], None]) -> bytes:
+    """The file of a store that was filled so: fifty transactions, once for all the tests of a process."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "curator.db"
+        with Store.open(f"sqlite:///{file}", hasher=QUICK) as store:
+            fill(store)
+        return file.read_bytes()
+
+
+def store_of(url: str, fill: Callable[[Store], None]) -> Store:
+    """A new store, filled so; of a file a copy of one."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if not url.startswith("sqlite:///") or file.exists():
+        store = Store.open(url, hasher=QUICK)
+        fill(store)
+        return store
+    file.touch(0o600)
+    file.write_bytes(_filled(fill))
+    return Store.open(url, hasher=QUICK)
+
+
+def curator_in(folder: Path, *, fill: Callable[[Store], None] = three, **options: Any) -> Curator:
+    """A curator of that data set and of those people."""
+    configuration = load_configuration(written(folder, **options))
+    store = store_of(configuration.store, fill)
     return Curator(configuration, store, DirectEngine(configuration), providers_of(configuration))

@@ -12,7 +12,8 @@ from starlette.types import ASGIApp
 
 from leakcap.service.api.app import create_curator
 from leakcap.service.api.curator import Curator
-from service.direct import PASSWORD, curator_in
+from leakcap.service.store import Store
+from service.direct import PASSWORD, curator_in, three
 
 __all__ = ["HOME", "PEOPLE", "Browser", "Forms", "staffed", "visitor"]
 
@@ -29,10 +30,9 @@ PEOPLE: Mapping[str, tuple[tuple[str, str], ...]] = {
 """One person for each role, a second approver, and one without any."""
 
 
-def staffed(folder: Path, **options: object) -> Curator:
-    """A curator with all of `PEOPLE`."""
-    found = curator_in(folder, **options)
-    store = found.store
+def everybody(store: Store) -> None:
+    """All of `PEOPLE`."""
+    three(store)
     for name, roles in PEOPLE.items():
         subject = f"local:{name}"
         if store.people.find(subject) is None:
@@ -42,7 +42,11 @@ def staffed(folder: Path, **options: object) -> Curator:
             store.grants.take(subject, one.role, one.dataset, by="test")
         for role, dataset in roles:
             store.grants.give(subject, role, dataset, by="test")
-    return found
+
+
+def staffed(folder: Path, **options: object) -> Curator:
+    """A curator with everybody."""
+    return curator_in(folder, fill=everybody, **options)
 
 
 class Forms(HTMLParser):
