@@ -16,10 +16,11 @@ from warmed import Warmed
 HEAD = """
 import json, sys, time
 from datetime import timedelta
+from argon2 import PasswordHasher
 from leakcap.errors import LeakcapError
 from leakcap.service.store import Store
-from service.conftest import QUICK
-store, me = Store.open(sys.argv[1], hasher=QUICK), sys.argv[2]
+quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+store, me = Store.open(sys.argv[1], hasher=quick), sys.argv[2]
 store.people.list()
 print("ready", flush=True)
 sys.stdin.readline()

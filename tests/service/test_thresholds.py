@@ -424,8 +424,7 @@ HEAD = """
 import json, sys
 from datetime import timedelta
 from leakcap.service.store import Store
-from service.conftest import QUICK
-store, me = Store.open(sys.argv[1], hasher=QUICK), sys.argv[2]
+store, me = Store.open(sys.argv[1]), sys.argv[2]
 store.people.list()
 print("ready", flush=True)
 sys.stdin.readline()
