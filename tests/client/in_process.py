@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import httpx
@@ -24,9 +25,14 @@ class InProcess(httpx.BaseTransport):
     """
 
     def __init__(self, curator: Curator, before: Changed = lambda request: None) -> None:
-        self._web = TestClient(create_curator(curator), base_url=HOME, raise_server_exceptions=False)
+        self._curator = curator
         self.before, self.requests = before, list[httpx.Request]()
         self.after: Callable[[httpx.Request, httpx.Response], httpx.Response] = lambda _, answer: answer
+
+    @cached_property
+    def _web(self) -> TestClient:
+        """Made when it is first asked: many tests answer in its place."""
+        return TestClient(create_curator(self._curator), base_url=HOME, raise_server_exceptions=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
