@@ -317,7 +317,7 @@ DELTAS: dict[str, Any] = {
 class Part(NamedTuple):
     """A loss L: M(z) = E[e^{zL}; L < ∞], or with a lift a bound on |M| from Im z on; P(L = ∞); how often.
 
-    Of Gaussian noise its mu and rate; of a coin its ε; where D_α is αρ, or no more than that, ρ.
+    Of Gaussian noise its mu and rate (below 0: somebody joins a sample); of a coin its ε; where D_α ≤ αρ, ρ.
     """
 
     moments: Any
@@ -394,7 +394,7 @@ def of_gaussian(mu: fmpq, rate: fmpq, added: bool) -> Part:
         off *= (up * up / 2).exp() * arb(0, 1)
         return acb.integral(inside, acb(-edge), acb(edge)) / (2 * arb.pi()).sqrt() + acb(off, off)
 
-    return Part(moments, mu=mu, rate=rate, rho=mu * mu / 2 if rate == 1 else ZERO)
+    return Part(moments, mu=mu, rate=-rate if added and rate < 1 else rate, rho=mu * mu / 2 if rate == 1 else ZERO)
 
 
 def mean(parts: Sequence[Part], z: acb, lifts: Sequence[arb] | None = None) -> acb:
@@ -431,8 +431,7 @@ def delta_at(
 def coins(count: int, odds: fmpq, at: Number) -> arb:
     """δ at an ε of so many coins with odds of e^odds: of those with the largest losses."""
     need(count <= WORK >> 8, "coins are of no great number")
-    e, total = arb(odds), arb(0)
-    weight = (1 + (-e).exp()) ** -count
+    total, weight = arb(0), (1 + (-(e := arb(odds))).exp()) ** -count
     for k in range(count + 1):
         if (gap := arb(at) - (count - 2 * k) * e) >= 0:
             break
@@ -721,9 +720,8 @@ def walked(prices: bool, head: Any, which: Any, texts: Any, lines: Any) -> tuple
                 need(type(count) is int and count > 0, "a plan is of so many answers")
                 rooms.append([law_of_each, count])
         if slot:
-            left = [one for one in rooms if one[1]]
-            need(left and kind == "reserve", f"row {place} is from a slot that no plan had")
-            fits = [one for one in left if not prices or admitted(one[0], event)]
+            need(kind == "reserve" and any(n for _, n in rooms), f"row {place} is from a slot that no plan had")
+            fits = [one for one in rooms if one[1] and (not prices or admitted(one[0], event))]
             doubt(not fits, f"row {place} may be more than its slot has")
             fits[0][1] -= 1
         apart = {"analysts", "each_analyst", "groups", "period"} & set(caps)
@@ -743,7 +741,7 @@ def admitted(slot: Any, event: str) -> bool:
     """Whether an answer is a function of what a slot has: of a coin of its ε, or of Laplace or Gaussian noise."""
     own, most, name = tells(read(event.encode())[0]), tells(slot), slot["name"]
     (a, *more), (b, *_) = own.sides[0], most.sides[0]
-    steps = not more and 0 < a.mu <= b.mu and a.rate <= b.rate and a.times <= b.times  # the rest is noise
+    steps = not more and 0 < a.mu <= b.mu and 0 < a.rate <= b.rate and a.times <= b.times  # the rest is noise
     pure = name == "EpsilonDeltaDpEvent" and own.delta == most.delta == 0 and le(own.epsilon, most.epsilon)
     return steps or pure or (name == "LaplaceDpEvent" and le(own.scales, most.scales))
 

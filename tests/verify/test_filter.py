@@ -322,6 +322,9 @@ def test_a_plan_of_descents_is_priced() -> None:
     for more in (("1999/1000", "1/10", 8), ("2", "101/1000", 8), ("2", "1/10", 9)):
         assert is_too_much(found, dearer(descent(*more)))
     assert is_too_much(found, dearer(NORMAL))
+    # Of one whose loss somebody joining has where others have that of somebody leaving no kernel makes it.
+    turned = json.dumps({"event": json.loads(descent("3", "1/20", 4)), "name": "ReversedDpEvent"})
+    assert is_too_much(found, lambda rows: rows[-1].update(event=turned))
     truth = PrivacyLoss.of_mechanism(Gaussian(2.0)).sampled(0.1) ** 24
     assert Fraction(rows_of(found)[1]["epsilon"], 10**12) >= truth.epsilon_both(1e-6).lower
     assert verdict(relinked(found, lambda rows: cheaper(rows[1], 1 - 1e-3))) == "not proved"
