@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -230,8 +231,9 @@ def _likeliest(sums: NDArray[np.int64], noise: int) -> int:
     return found
 
 
+@lru_cache(maxsize=1024)
 def _limit(noise: int, pairs: int) -> float:
-    """(1 + TV)/2 of the sums of pairs under two neighbouring counts."""
+    """(1 + TV)/2 of the sums of pairs under two neighbouring counts; kept: each search asks it again."""
     width = 2 * noise
     total = (width + 1) ** 2
     law = [Fraction(width + 1 - abs(one), total) for one in range(-width, width + 1)]
