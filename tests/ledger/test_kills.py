@@ -164,7 +164,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
 def require_refused_when_full(folder: Path, limit: str) -> None:
     answers, kind, message = full(folder, limit)
-    assert kind == "LedgerError"
+    assert kind == "LedgerUnavailable"
     assert "cannot be written" in message
     assert answers > 0
     check_after(folder, answers, f"{folder}/ward.db")
