@@ -123,12 +123,13 @@ def test_how_many_hangs_on_the_clock_alone(callers: Callers) -> None:
         message(9, operation="budget"),
         message(9, policy="ab"),
         message(1),  # the same key
+        {**message(1), "request": "f" * 64},  # the same question, which is repeated for free
         {**message(9), "begun": 1.0},
         {**message(9), "request": ""},
         {**message(9), "body": []},
         ["no object"],
     ],
-    ids=["data set", "operation", "approved", "key", "job", "no key", "no body", "no object"],
+    ids=["data set", "operation", "approved", "key", "question", "job", "no key", "no body", "no object"],
 )
 def test_what_cannot_share_comes_next_and_ends_what_is_taken(callers: Callers, other: Any) -> None:
     waiting = WaitingCalls(callers.listener, TICK)
@@ -136,6 +137,13 @@ def test_what_cannot_share_comes_next_and_ends_what_is_taken(callers: Callers, o
     callers.call(message(1), message(2), other, message(3))
     assert callers.numbers(waiting) == [1, 2]
     assert callers.taken(waiting)[0] == json.loads(json.dumps(other))
+
+
+def test_the_same_question_is_taken_together_where_it_is_fresh(callers: Callers) -> None:
+    waiting = WaitingCalls(callers.listener, TICK)
+    waiting.took("ward", 1, 0.001)
+    callers.call(*({**message(1, fresh=True), "request": f"{number:064x}"} for number in range(3)))
+    assert callers.numbers(waiting) == [0, 1, 2]
 
 
 def test_what_cannot_be_read_is_passed_over(callers: Callers) -> None:

@@ -44,6 +44,13 @@ class WaitingCall:
         plain = "policy" not in body and all(isinstance(word, str) and word for word in words)
         return str(words[0]) if plain else ""
 
+    def waits_for(self, other: WaitingCall) -> bool:
+        """Whether this question is answered after another one: under the same number it is paid for once, and
+        the same question, unless it is fresh, is repeated for free."""
+        mine, theirs = self.message, other.message
+        same = mine["body"] == theirs["body"] and mine["body"].get("fresh") is not True
+        return same or mine["request"] == theirs["request"]
+
 
 class WaitingCalls:
     """The calls on a socket, taken from it by one process of several; `tick` is that of the clock on which
@@ -62,14 +69,11 @@ class WaitingCalls:
         while first is None:
             select.select([self._listener], [], [])
             first = self._at_hand()
-        found, numbers = [first], set[str]()
-        if dataset := first.dataset:
-            numbers.add(first.message["request"])
+        found, dataset = [first], first.dataset
         while dataset and len(found) < self._most(dataset) and (one := self._at_hand()) is not None:
-            if one.dataset != dataset or one.message["request"] in numbers:
+            if one.dataset != dataset or any(one.waits_for(other) for other in found):
                 self._kept = one
                 break
-            numbers.add(one.message["request"])
             found.append(one)
         return found
 
