@@ -99,12 +99,14 @@ def postgresql_server() -> Iterator[str]:
 def _warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Spark makes a folder for its tables where its first session starts, unless it is told where.
 
-    Few rows are shuffled in two parts, not in 200, also by the clients of a cluster.
+    Few rows are shuffled in two parts, not in 200, also by the clients of a cluster. One Spark serves
+    hundreds of tests, so that it may have twice the memory it takes by itself.
     """
     conf = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.getbasetemp() / "spark-warehouse"),
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": QUICK_JAVA,
         "spark.executor.extraJavaOptions": QUICK_JAVA,
     }

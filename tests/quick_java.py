@@ -8,4 +8,4 @@ from __future__ import annotations
 
 __all__ = ["QUICK_JAVA"]
 
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m -XX:+UseSerialGC"

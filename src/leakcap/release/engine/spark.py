@@ -176,13 +176,20 @@ def local_session(cores: int) -> Any:
 
     Raises `ImportError` where PySpark is not installed.
     """
-    return _built(lambda builder: builder.master(f"local[{cores}]"))
+    return _built(lambda builder: _forgetful(builder.master(f"local[{cores}]")))
 
 
 def _session(url: str) -> Any:
     if url.startswith("sc://"):
         return _built(lambda builder: builder.remote(url))
-    return _built(lambda builder: builder.master(url))
+    return _built(lambda builder: _forgetful(builder.master(url)))
+
+
+def _forgetful(builder: Any) -> Any:
+    """A session that keeps nothing of what it ran; Spark keeps a thousand statements' plans for its page."""
+    for kept in ("spark.sql.ui.retainedExecutions", "spark.ui.retainedJobs", "spark.ui.retainedStages"):
+        builder = builder.config(kept, "1")
+    return builder
 
 
 def _built(place: Callable[[Any], Any]) -> Any:
