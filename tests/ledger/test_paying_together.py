@@ -93,6 +93,137 @@ def test_many_share_three_transactions(book: Ledger) -> None:
     assert len(begun) == 6
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_many_are_looked_for_and_written_at_once(book: Ledger, known: bool) -> None:
+    """Sixteen new questions take as many statements as four; of known ones each is read by itself."""
+    asked = [question(f"q{i}", 0.01) for i in range(20)]
+    together(book, payment(book, question("first", 0.01)))  # the table is known
+    if known:
+        together(book, *(payment(book, one) for one in asked))
+    statements: list[int] = []
+    for group in (asked[:4], asked[4:]):
+        told: list[str] = []
+        note = lambda _, __, text, *___: told.append(text)  # noqa: B023, E731
+        event.listen(book._database._engine, "before_cursor_execute", note)
+        found = together(book, *(payment(book, one, named=f"{one.query}{known}") for one in group))
+        event.remove(book._database._engine, "before_cursor_execute", note)
+        assert all(one[0].answer.entry for one in found)
+        statements.append(len(told))
+    assert (statements[0] == statements[1]) is not known
+    book.verify()
+
+
+def test_rows_that_are_kept_are_found_by_whatever_is_asked_next(url: str) -> None:
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+        with ledger.one_transaction(writes=True):
+            ledger.reserve([question("sick")], data="t", request=key("sick"))
+            assert [(one.query, one.state) for one in ledger.entries()] == [("sick", "reserved")]
+            asked = ledger.request(key("sick").key)
+            assert asked is not None
+            assert asked.entries == (1,)
+            ledger.mark_released([1], answers={1: [[5]]})
+            (found,) = ledger.recall([question("sick")], data="t")
+            assert found is not None
+            assert found.values == [[5]]
+            with pytest.raises(LedgerError, match="was released before"):
+                ledger.mark_released([1])
+            ledger.mark_repeated([1], analyst="ann")
+        assert ledger.verify().rows == 5
+
+
+def test_rows_that_are_kept_are_lost_with_their_transaction(url: str) -> None:
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+
+        def failing_late() -> None:
+            with ledger.one_transaction(writes=True):
+                ledger.reserve([question("sick")], data="t", request=key("sick"))
+                raise DataError("The file is gone.")
+
+        with pytest.raises(DataError):
+            failing_late()
+        assert not ledger.entries()
+        assert ledger.request(key("sick").key) is None
+        ledger.reserve([question("sick")], data="t", request=key("sick"))
+        assert ledger.verify().rows == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "versions"), [("tt", [1, 1, 1, 1]), ("tu", [1, 1, 2, 1]), ("ut", [1, 2, 1, 2])]
+)
+def test_versions_of_tables_are_those_of_one_after_the_other(
+    url: str, names: str, versions: list[int]
+) -> None:
+    """Also where the first of a new table is refused."""
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+        ledger.reserve([question("before")], data="t")
+        with ledger.one_transaction(writes=True):
+            with pytest.raises(BudgetExceeded):
+                ledger.reserve([question("dear", 9.0)], data=names[1])
+            for name in (*names, names[0]):
+                ledger.reserve([question("sick")], data=name)
+        assert [one.data_version for one in ledger.entries()] == versions
+
+
+def test_what_plainly_does_not_fit_is_refused_before_it_is_prepared(url: str) -> None:
+    """Nobody waits for a turn to spend for it; alone, too. What fits when it is looked at is held against the
+    caps once more where it is spent."""
+    prepared: list[Sequence[int]] = []
+
+    def noted(places: Sequence[int], paid_before: bool) -> Computing:
+        prepared.append(places)
+        return drawn(places, paid_before)
+
+    with opened(url, Caps(epsilon=0.5)) as ledger:
+        asked = [question("dear", 0.6), question("one", 0.3), question("two", 0.3)]
+        found = together(ledger, *(payment(ledger, one, prepare=noted) for one in asked))
+        assert [isinstance(one, BudgetExceeded) for one in found] == [True, False, True]
+        assert len(prepared) == 2
+        with pytest.raises(BudgetExceeded):
+            answer_once(ledger, asked[:1], noted, data="t", analyst="ann", request=key("alone"))
+        assert len(prepared) == 2
+        assert ledger.verify().rows == 1 + 3
+
+
+def test_a_refusal_names_the_version_whose_answers_are_known(url: str) -> None:
+    """Within a transaction that others share, too, where another table has just become known."""
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+        for name in ("t", "u"):
+            (entry,) = ledger.reserve([question("sick")], data=name)
+            ledger.mark_released([entry.id], answers={entry.id: [[1]]})
+        with ledger.one_transaction(writes=True):
+            assert ledger.version_asked([question("sick")], data="t") == 2
+            assert ledger.version_asked([question("sick")], data="u") == 1
+            assert ledger.version_asked([question("sick")], data="v") == 2
+            ledger.reserve([question("old")], data="w")
+            ledger.mark_released([3], answers={3: [[1]]})
+            assert ledger.version_asked([question("old")], data="v") == 3
+
+
+def test_what_was_given_up_meanwhile_does_not_leave(tmp_path: Path) -> None:
+    """Its owner acknowledges the entry as lost while it is computed; the other one leaves."""
+    url = f"sqlite:///{tmp_path / 'one.db'}"
+
+    def given_up(places: Sequence[int], paid_before: bool) -> Computing:
+        def compute(entries: Sequence[Entry]) -> list[tuple[str, list[list[int]]]]:
+            with opened(url, Caps(epsilon=1.0)) as other:
+                other.acknowledge([entries[0].id])
+            return [("", [[88]])]
+
+        return compute
+
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+        asked = [payment(ledger, question("sick"), prepare=given_up), payment(ledger, question("old"))]
+        first, second = together(ledger, *asked)
+        assert [one.state for one in ledger.entries()] == ["acknowledged", "reserved"]
+        # The whole stage left no trace: each is asked again alone, under its key.
+        assert [type(first), type(second)] == [Alone, Alone]
+        (again,) = answer_once(ledger, [question("old")], drawn, data="t", analyst="ann", request=key("old"))
+        assert again.answer.values == [[2]]
+        with pytest.raises(LedgerError, match="acknowledged as lost"):
+            answer_once(ledger, [question("sick")], drawn, data="t", analyst="ann", request=key("sick"))
+        assert ledger.totals().epsilon == 0.2
+
+
 def test_a_refusal_refuses_one_alone(url: str) -> None:
     """The second does not fit after the first, the third does, and the fourth does not any more."""
     with opened(url, Caps(epsilon=0.5)) as ledger:
@@ -243,7 +374,8 @@ def test_nobody_else_sees_what_is_not_committed(url: str) -> None:
 def test_together_they_come_to_what_they_come_to_one_after_the_other(
     prices: list[int], people: list[str], split: int
 ) -> None:
-    """Any prices and askers, in two groups: the same answers, refusals and sums."""
+    """Any prices and askers, in two groups: the same answers, refusals and sums. Which cap a refusal names,
+    and what is left of it, may be of before those beside it."""
     caps = Caps(epsilon=2.0, each_analyst=Limits(epsilon=1.5))
     asked = [
         question(f"q{i}", price / 10, who) for i, (price, who) in enumerate(zip(prices, people, strict=False))
@@ -265,11 +397,11 @@ def test_together_they_come_to_what_they_come_to_one_after_the_other(
                         )
                     )
                 )
-            except BudgetExceeded as error:
-                alone.append((error.cap, error.left, error.analyst))
+            except BudgetExceeded:
+                alone.append("refused")
         payments = [payment(other, c, named=f"k{i}", fresh=True) for i, c in enumerate(asked)]
         found = [
-            (each.cap, each.left, each.analyst) if isinstance(each, BudgetExceeded) else values(each)
+            "refused" if isinstance(each, BudgetExceeded) else values(each)
             for group in (payments[:split], payments[split:])
             for each in together(other, *group)
         ]

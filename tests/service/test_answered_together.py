@@ -17,18 +17,21 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from leakcap.errors import BudgetExceeded, InvalidQuery, LeakcapError, RequestReused
+from leakcap.errors import BudgetExceeded, DataError, InvalidQuery, LeakcapError, RequestReused
 from leakcap.ledger import Ledger
 from leakcap.ledger.ledger import Ledger as OpenLedger
 from leakcap.ledger.paying_together import Alone
 from leakcap.policy import load_policy
 from leakcap.release import amend
+from leakcap.release.planning.scan import Scan
+from leakcap.service import ticks
 from leakcap.service.configuration import Configuration, load_configuration
 from leakcap.service.engine import process, together
 from leakcap.service.engine.calling import EngineClient
 from leakcap.service.engine.messages import receive, send
 from leakcap.service.engine.tables import OpenTables
 from leakcap.service.engine.waiting import WaitingCalls
+from leakcap.service.ticks import Pace
 from service.direct import written
 from service.test_job_times import Pretended
 
@@ -96,8 +99,8 @@ def test_questions_that_wait_are_taken_together_where_the_last_ones_were_quick(c
     waiting.took("ward", 1, 0.02)
     assert callers.numbers(waiting) == [1, 2, 3]
     callers.call(*map(message, range(40)))
-    assert callers.numbers(waiting) == list(range(10))  # the rung after 0.02 s is at 0.0227
-    waiting.took("ward", 10, 0.05)
+    assert callers.numbers(waiting) == list(range(11))  # the rung after 0.02 s is at 0.0211
+    waiting.took("ward", 11, 0.05)
     assert len(callers.numbers(waiting)) == 16
     waiting.took("ward", 16, 40.0)
     assert len(callers.numbers(waiting)) == 1
@@ -108,12 +111,12 @@ def test_questions_that_wait_are_taken_together_where_the_last_ones_were_quick(c
 def test_how_many_hangs_on_the_clock_alone(callers: Callers) -> None:
     """Between two rungs of it nobody sees how long others took."""
     found = []
-    for seconds in (0.0201, 0.0215, 0.0244):
+    for seconds in (0.0201, 0.0209, 0.0219):
         waiting = WaitingCalls(callers.listener, 0.02)
         waiting.took("ward", 1, seconds)
-        callers.call(*map(message, range(10)))
+        callers.call(*map(message, range(11)))
         found.append(len(callers.numbers(waiting)))
-    assert found == [10] * 3  # a quarter of a second, at 0.025 each
+    assert found == [11] * 3  # a quarter of a second, at 0.022 each
 
 
 @pytest.mark.parametrize(
@@ -277,10 +280,65 @@ def test_who_is_answered_alone_begins_on_a_rung(
     monkeypatch.setattr(process, "answer", slow)
     monkeypatch.setattr(together, "pay_together", nobody)
     told(configuration, tables, *map(message, range(5)))
-    ladder = [0.001 / 8 * 1.25**step for step in range(40)]
+    ladder = [0.001 / 8 * 1.1**step for step in range(90)]
     assert len(began) == 5
     for moment in began:
         assert min(abs(moment - one) for one in ladder) < 1e-9
+
+
+def rests(configuration: Configuration, tables: OpenTables, *messages: Any) -> bool:
+    """Whether the engine need not wait for another rung after these."""
+    pace = Pace()
+    process.traced_together(messages, configuration, tables, pace=pace)
+    return pace.rested
+
+
+def test_what_was_held_back_waits_for_no_other_rung(
+    configuration: Configuration, tables: OpenTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the answers were held back nothing reads data: alone or together, but not where nothing was held
+    back, and where what is asked for is no answer to a question."""
+    several = configuration.model_copy(update={"engines": 2})
+    assert not rests(configuration, tables, message(1))  # one engine: nobody sees its ledger meanwhile
+    assert not rests(configuration, tables, message(2), message(3))
+    assert rests(several, tables, message(4))
+    assert not rests(several, tables, message(4))  # known, and nothing was computed
+    assert not rests(several, tables, {**message(5), "operation": "tables"})
+
+    def gone(*_: Any, **__: Any) -> Any:
+        raise DataError("The file is gone.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Scan, "draw", gone)
+        assert not rests(several, tables, message(5))
+        assert not rests(several, tables, message(6), message(7))
+
+
+def test_those_together_rest_unless_the_last_one_failed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = load_configuration(written(tmp_path, epsilon=9.0))
+    several = configuration.model_copy(update={"engines": 2})
+    with closing(OpenTables(several.data)) as tables:
+        assert rests(several, tables, message(1), message(2), message(3))
+        paid = together.pay_together
+        one_alone = lambda book, payments, **more: [*paid(book, payments[:-1], **more), Alone()]  # noqa: E731
+        monkeypatch.setattr(together, "pay_together", one_alone)
+        assert rests(several, tables, message(4), message(5))
+        late = lambda *_, **__: {"problem": {"type": "urn:leakcap:problem:data"}}  # noqa: E731
+        monkeypatch.setitem(process.OPERATIONS, "release", late)
+        assert not rests(several, tables, message(6), message(7))
+
+
+@pytest.mark.parametrize("rested", [False, True])
+def test_what_does_not_rest_ends_on_a_rung(monkeypatch: pytest.MonkeyPatch, rested: bool) -> None:
+    clock = Pretended()
+    monkeypatch.setattr(ticks, "time", clock)
+    begun = clock.now
+    with ticks.on_the_clock(0.001) as pace:
+        clock.now += 0.0133
+        pace.rested = rested
+    assert clock.now - begun == pytest.approx(0.0133 if rested else 0.001 * 1.1**28)
 
 
 def test_where_the_data_cannot_be_opened_each_is_told_so(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
     from leakcap.report.records import Record
 
-__all__ = ["Json", "console", "print_record", "say"]
+__all__ = ["Json", "console", "print_answer", "print_record", "say"]
+
+R = TypeVar("R", bound="Record")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -46,3 +49,27 @@ def say(text: str) -> None:
 def print_record(record: Record) -> None:
     """A record as strict JSON on standard output."""
     typer.echo(json_text(record.to_dict(), indent=2))
+
+
+def print_answer(
+    record: R,
+    show: Callable[[Console, R], None],
+    *,
+    began: str | None,
+    written: Iterable[tuple[str, Path | None]],
+    json_: bool,
+) -> None:
+    """What was released, as JSON or for people; `began` is the ledger that is a new one, and of `written`
+    each file is named by what it holds."""
+    if json_:
+        print_record(record)
+        return
+    from leakcap.report.terminal.tables import print_new_ledger
+
+    out = console()
+    if began is not None:
+        print_new_ledger(out, began)
+    show(out, record)
+    for what, path in written:
+        if path is not None:
+            say(f"\nThe {what} in {path}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from leakcap.cli.certifying import Certificate, asked_certificate
-from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.certifying import Certificate
+from leakcap.cli.printing import Json, print_answer
 from leakcap.cli.release import LedgerUrl
-from leakcap.cli.targets import require_durable, require_target
-from leakcap.cli.values import ExcelTarget, require_lines, require_values, write_lines
-
-if TYPE_CHECKING:
-    from leakcap.report.records.running import RunningRecord
+from leakcap.cli.targets import require_durable
+from leakcap.cli.values import ExcelTarget, line_files
 
 __all__ = ["running"]
 
@@ -57,8 +54,8 @@ def running(
     from leakcap.release import PrivateTable, attach, exposure_so_far, load_policy
     from leakcap.release.opening import begun_by, unbegun
     from leakcap.report.records.running import RunningRecord
-    from leakcap.report.render.html import write_html
-    from leakcap.report.sources import page_of
+    from leakcap.report.render.running import step_lines, write_steps
+    from leakcap.report.terminal.running import print_running
     from leakcap.running import release_running
     from leakcap.running.files import load_running
     from leakcap.running.reading import check_running_columns
@@ -69,17 +66,9 @@ def running(
     policy = load_policy(asked.policy)
     url = require_durable(asked.ledger if ledger is None else ledger)
     kept = [file, asked.policy, asked.data, asked.ledger, url]
-    if report is not None:
-        require_target(report, "`--report`", (".html", ".htm"), kept)
-    proof = asked_certificate(certificate, report, kept)
-    if csv is not None:
-        require_target(csv, "`--csv`", (".csv",), [*kept, *proof.files])
-    if excel is not None:
-        written = [one for one in (report, csv, *proof.files) if one is not None]
-        require_values(None, excel, [*kept, *written])
+    files = line_files(report, certificate, csv, excel, kept)
     planned = asked.question.planned(policy)
-    if excel is not None:
-        require_lines(len(planned.series) * len(planned.periods))
+    files.require_room(len(planned.series) * len(planned.periods))
     if begun_by(url):
         # What is refused leaves no empty ledger behind.
         require_through(planned, through)
@@ -97,39 +86,14 @@ def running(
             table.budget(),
             asked.publication,
             source=table.named,
-            certificate=proof.make(table.ledger),
+            certificate=files.proof.make(table.ledger),
         )
-    if report is not None:
-        write_html(page_of(record, "reviewer"), report)
-    if csv is not None:
-        from leakcap.report.render.running import write_steps
-
-        write_steps(record, csv)
-    if excel is not None:
-        from leakcap.report.render.running import step_lines
-
-        write_lines(record, step_lines(record), excel)
-    _print(record, table.ledger.url if unused else None, (report, csv, excel), json_)
-    proof.write()
-
-
-def _print(
-    record: RunningRecord,
-    began: str | None,
-    targets: tuple[Path | None, Path | None, Path | None],
-    json_: bool,
-) -> None:
-    """As JSON or for people; `began` is the ledger that is a new one, `targets` report, values, workbook."""
-    if json_:
-        print_record(record)
-        return
-    from leakcap.report.terminal.running import print_running
-    from leakcap.report.terminal.tables import print_new_ledger
-
-    out = console()
-    if began is not None:
-        print_new_ledger(out, began)
-    print_running(out, record)
-    for what, path in zip(("report is", "values are", "values are"), targets, strict=True):
-        if path is not None:
-            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
+    files.write(record, step_lines, write_steps)
+    print_answer(
+        record,
+        print_running,
+        began=table.ledger.url if unused else None,
+        written=files.written,
+        json_=json_,
+    )
+    files.proof.write()

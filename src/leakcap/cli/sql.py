@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from leakcap.cli.certifying import AskedCertificate, Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
-from leakcap.cli.printing import Json, console, print_record, say
+from leakcap.cli.printing import Json, print_answer
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.remote import asked_server, refuse_at_hand
 from leakcap.cli.sql_printing import print_dry_run, print_statement_previewed
@@ -123,25 +124,18 @@ def sql(
         return
     url = require_durable(asked.ledger if ledger is None else ledger)
     unused, record = _answer(asked, url, analyst, (fresh, yes), same_as, json_, proof)
+    from leakcap.report.terminal.tables import print_release
+
     # What was paid for is in the files before anything is shown.
     written = list(write_given(record, csv, excel))
-    _print(record, unused, written, json_)
+    print_answer(
+        record,
+        partial(print_release, every="--json"),
+        began=unused,
+        written=[("values are", path) for path in written],
+        json_=json_,
+    )
     proof.write()
-
-
-def _print(record: ReleaseRecord, began: str | None, values: Sequence[Path], json_: bool) -> None:
-    """As JSON or for people; `began` is the ledger that is a new one."""
-    if json_:
-        print_record(record)
-        return
-    from leakcap.report.terminal.tables import print_new_ledger, print_release
-
-    out = console()
-    if began is not None:
-        print_new_ledger(out, began)
-    print_release(out, record, every="--json")
-    for path in values:
-        say(f"The values are in {path}")
 
 
 @dataclass(frozen=True)

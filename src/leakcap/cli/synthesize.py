@@ -12,7 +12,7 @@ import typer
 from leakcap.cli.asking import table_to_ask
 from leakcap.cli.certifying import AskedCertificate, Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes
-from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.printing import Json, print_answer
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
 from leakcap.cli.values import require_values
@@ -95,6 +95,7 @@ def synthesize(
     from leakcap.errors import InvalidQuery
     from leakcap.report.render.html import write_html
     from leakcap.report.sources import page_of
+    from leakcap.report.terminal.synthesis import print_synthesis
     from leakcap.synthesis.files import load_synthesis
     from leakcap.synthesis.microdata import ENDINGS, require_library
 
@@ -165,30 +166,14 @@ def synthesize(
         )
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
-    _print(record, unused, (output, tables, report), json_)
+    print_answer(
+        record,
+        print_synthesis,
+        began=unused,
+        written=[("rows are", output), ("released tables are", tables), ("report is", report)],
+        json_=json_,
+    )
     proof.write()
-
-
-def _print(
-    record: SynthesisRecord,
-    began: str | None,
-    targets: tuple[Path, Path | None, Path | None],
-    json_: bool,
-) -> None:
-    """As JSON or for people; `began` is the ledger that is a new one, `targets` rows, tables, report."""
-    if json_:
-        print_record(record)
-        return
-    from leakcap.report.terminal.synthesis import print_synthesis
-    from leakcap.report.terminal.tables import print_new_ledger
-
-    out = console()
-    if began is not None:
-        print_new_ledger(out, began)
-    print_synthesis(out, record)
-    for what, path in zip(("rows are", "released tables are", "report is"), targets, strict=True):
-        if path is not None:
-            out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
 
 
 def _from_record(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +10,13 @@ import typer
 from leakcap.cli.asking import table_to_ask
 from leakcap.cli.certifying import Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes
-from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.printing import Json, print_answer
 from leakcap.cli.release import LedgerUrl, SameAs
 from leakcap.cli.targets import require_durable, require_target
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_sheets, require_values, write_given
 
 if TYPE_CHECKING:
-    from leakcap.report.records.tables import TablesRecord
+    pass
 
 __all__ = ["tables"]
 
@@ -56,6 +55,7 @@ def tables(
     from leakcap.report.records.tables import TablesRecord
     from leakcap.report.render.html import write_html
     from leakcap.report.sources import page_of
+    from leakcap.report.terminal.margins import print_tables
     from leakcap.statement import statement_of
     from leakcap.tables import release_tables
     from leakcap.tables.charge import charge_of_tables
@@ -93,24 +93,11 @@ def tables(
     if report is not None:
         write_html(page_of(record, "reviewer"), report)
     values = list(write_given(record, csv, excel))
-    _print(record, table.ledger.url if unused else None, report, values, json_)
+    print_answer(
+        record,
+        print_tables,
+        began=table.ledger.url if unused else None,
+        written=[("report is", report), *(("values are", path) for path in values)],
+        json_=json_,
+    )
     proof.write()
-
-
-def _print(
-    record: TablesRecord, began: str | None, report: Path | None, values: Sequence[Path], json_: bool
-) -> None:
-    """As JSON or for people; `began` is the ledger that is a new one."""
-    if json_:
-        print_record(record)
-        return
-    from leakcap.report.terminal.margins import print_tables
-    from leakcap.report.terminal.tables import print_new_ledger
-
-    out = console()
-    if began is not None:
-        print_new_ledger(out, began)
-    print_tables(out, record)
-    written = [("report is", report)] if report is not None else []
-    for what, path in [*written, *(("values are", path) for path in values)]:
-        out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from leakcap.cli.certifying import AskedCertificate, asked_certificate
 from leakcap.cli.targets import require_target
 from leakcap.errors import InvalidQuery
 
@@ -20,16 +22,18 @@ if TYPE_CHECKING:
     from leakcap.report.render.workbook import Lines
     from leakcap.tables.question import PlannedTables
 
+L = TypeVar("L", "HierarchyRecord", "RunningRecord")
+
 __all__ = [
     "CsvTarget",
     "ExcelTarget",
-    "require_lines",
+    "LineFiles",
+    "line_files",
     "require_sheets",
     "require_values",
     "write_csv",
     "write_excel",
     "write_given",
-    "write_lines",
 ]
 
 CsvTarget = Annotated[
@@ -78,14 +82,63 @@ def require_sheets(planned: PlannedTables) -> None:
     require_room([workload.cells_of(one) for one in workload.closure])
 
 
-def require_lines(lines: int) -> None:
-    """Refuse one sheet of so many lines that a workbook has no room for."""
-    from leakcap.report.render.workbook import require_one_sheet
+@dataclass(frozen=True)
+class LineFiles:
+    """Where an answer of many lines goes: a report, its numbers as CSV and as one sheet of a workbook, and
+    the certificate."""
 
-    require_one_sheet(lines)
+    report: Path | None
+    csv: Path | None
+    excel: Path | None
+    proof: AskedCertificate
+
+    def require_room(self, lines: int) -> None:
+        """Refuse one sheet of so many lines that a workbook has no room for."""
+        if self.excel is not None:
+            from leakcap.report.render.workbook import require_one_sheet
+
+            require_one_sheet(lines)
+
+    def write(
+        self, record: L, lines_of: Callable[[L], Lines], write_lines: Callable[[L, Path], None]
+    ) -> None:
+        """Write all but the certificate, which is written last."""
+        if self.report is not None:
+            from leakcap.report.render.html import write_html
+            from leakcap.report.sources import page_of
+
+            write_html(page_of(record, "reviewer"), self.report)
+        if self.csv is not None:
+            write_lines(record, self.csv)
+        if self.excel is not None:
+            _write_lines(record, lines_of(record), self.excel)
+
+    @property
+    def written(self) -> tuple[tuple[str, Path | None], ...]:
+        """The files, by what they hold."""
+        return ("report is", self.report), ("values are", self.csv), ("values are", self.excel)
 
 
-def write_lines(record: HierarchyRecord | RunningRecord, lines: Lines, target: Path) -> None:
+def line_files(
+    report: Path | None,
+    certificate: Path | None,
+    csv: Path | None,
+    excel: Path | None,
+    kept: Sequence[Path | str],
+) -> LineFiles:
+    """The files of an answer of many lines. Raises `InvalidQuery` where one cannot be written, or would
+    replace another or one of `kept`, which the command rests on."""
+    if report is not None:
+        require_target(report, "`--report`", (".html", ".htm"), kept)
+    proof = asked_certificate(certificate, report, kept)
+    written = [*kept, *proof.files, *([report] if report else [])]
+    if csv is not None:
+        require_target(csv, "`--csv`", (".csv",), written)
+    require_values(None, excel, [*written, *([csv] if csv else [])])
+    return LineFiles(report, csv, excel, proof)
+
+
+def _write_lines(record: HierarchyRecord | RunningRecord, lines: Lines, target: Path) -> None:
     """The record's page and its numbers as a workbook."""
     from leakcap.release.results.record import figure_held
     from leakcap.report.render.workbook import write_book_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
@@ -21,8 +21,8 @@ from sqlalchemy import Connection, bindparam, select
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import row_hash
 from leakcap.ledger.details import as_asked, people_from
-from leakcap.ledger.schema import EVENT
-from leakcap.ledger.state import State
+from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
+from leakcap.ledger.state import State, held_by
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.told import Answer, ProgressStep
 from leakcap.ledger.values import Charge
@@ -31,6 +31,7 @@ __all__ = [
     "agree",
     "became_of",
     "find",
+    "known_memos",
     "of_entry",
     "require_unedited",
     "runs_by_step",
@@ -50,6 +51,7 @@ _ASKED = (
 )
 # Fresh noise may have been paid for many times; of the latest the last one that costs the same is told.
 _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
+_KNOWN = select(EVENT.c.memo).where(EVENT.c.memo.in_(bindparam("wanted", expanding=True))).distinct()
 _RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
 _REVISED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind.in_(("revise", "withdraw")))
 _WENT_ON = select(EVENT).where(
@@ -65,19 +67,13 @@ def find(
     connection: Connection,
     state: State,
     charge: Charge,
-    data: str,
+    keys: Iterable[str],
     label: str,
-    meanings: Sequence[str] = ("",),
 ) -> Answer | None:
-    """The latest recorded answer to the same query at the same price about the same table; one that was
-    replaced or withdrawn only where no other is valid.
-
-    `meanings` are tags of the policies under which the query's text means what it means now.
-    """
-    if not data:
-        return None
+    """The latest recorded answer to the same query at the same price under one of these keys, the latest
+    policy's first; one that was replaced or withdrawn only where no other is valid."""
     price, revised = charge.spend.ticks(state.rules.alpha), None
-    for asked in _candidates(connection, state, charge, data, meanings):
+    for asked in _candidates(connection, keys):
         if not agree(asked, charge, price):
             continue
         row = dict(connection.execute(_ROW, {"place": asked.pop("left")}).mappings().one())
@@ -103,12 +99,22 @@ def became_of(connection: Connection, entry: int, label: str) -> str:
     return f"{what} on {found['time'][:10]}: {str(told['reason']).rstrip('.')}."
 
 
-def _candidates(
-    connection: Connection, state: State, charge: Charge, data: str, meanings: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def known_memos(connection: Connection, memos: Sequence[str]) -> set[str]:
+    """Which of these keys some row is found by, of an answer or of a request; within a transaction that
+    others share each is asked for once."""
+    holds = held_by(connection)
+    told = dict[str, bool]() if holds is None else holds.memos
+    rest = [memo for memo in dict.fromkeys(memos) if memo not in told]
+    for first in range(0, len(rest), VALUES_AT_ONCE):
+        wanted = rest[first : first + VALUES_AT_ONCE]
+        there = set(connection.execute(_KNOWN, {"wanted": wanted}).scalars())
+        told |= {memo: memo in there for memo in wanted}
+    return {memo for memo in memos if told[memo]}
+
+
+def _candidates(connection: Connection, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
     """What was asked in the same words and answered, latest first."""
-    for meaning in meanings:
-        key = charge.cache_key(data, meaning, own=state.rules.by_analyst)
+    for key in keys:
         yield from map(dict, connection.execute(_BY_KEY, {"key": key}).mappings().all())
 
 
@@ -154,8 +160,15 @@ def require_unedited(row: Mapping[str, Any], label: str) -> None:
 
 
 def versions(connection: Connection) -> list[tuple[int, str]]:
-    """The latest versions of the table by number and name, the last one first."""
-    return [(row.data_version, row.data) for row in connection.execute(_VERSIONS)]
+    """The latest versions of the table by number and name, the last one first; within a transaction that
+    others share they are asked for once, and it has no new ones but its own."""
+    holds = held_by(connection)
+    if holds is not None and holds.named is not None:
+        return holds.named
+    found = [(row.data_version, row.data) for row in connection.execute(_VERSIONS)]
+    if holds is not None:
+        holds.named = found
+    return found
 
 
 def agree(row: Mapping[str, Any], charge: Charge, price: Ticks) -> bool:

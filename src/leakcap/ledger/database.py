@@ -35,6 +35,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from leakcap.credentials import may_hold_secret, shown_url, without_credentials
 from leakcap.errors import LedgerError, LedgerUnavailable
 from leakcap.ledger.place import READ_ONLY, Inode, Place
+from leakcap.ledger.state import write_held_rows
 
 __all__ = ["BUSY_SECONDS", "Database", "absent", "begin_in_turn", "connect", "in_turn", "translated"]
 
@@ -248,6 +249,7 @@ def connect(url: str, *, read_only: bool = False) -> Database:
         ) from error
     except (ArgumentError, TypeError, ValueError):
         raise LedgerError(f"The URL of the ledger `{label}` has parameters that cannot be used.") from None
+    event.listen(engine, "before_cursor_execute", write_held_rows)
     return Database(engine, label, memory=False)
 
 
@@ -297,6 +299,7 @@ def _sqlite(url: URL, read_only: bool) -> Database:
         engine = _sqlite_engine(QueuePool, url, uri, place)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", begin_in_turn)
+    event.listen(engine, "before_cursor_execute", write_held_rows)
     return Database(engine, label, memory=memory, place=place)
 
 

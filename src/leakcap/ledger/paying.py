@@ -12,14 +12,14 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from leakcap.errors import LeakcapError, LedgerError, after_commit
-from leakcap.ledger.requests import AnsweredEntry, Asked, Request
+from leakcap.ledger.requests import AnsweredEntry, Asked, Foreseen, Request
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
 
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger
 
-__all__ = ["Paid", "Payment", "Stage", "answer_once", "pay_alone", "paying", "unpaid_places"]
+__all__ = ["Next", "Paid", "Payment", "Stage", "answer_once", "pay_alone", "paying", "unpaid_places"]
 
 T = TypeVar("T")
 Compute: TypeAlias = Callable[[Sequence[Entry]], Sequence[tuple[T, Any]]]
@@ -41,7 +41,15 @@ class Stage(IntEnum):
     """Makes of them what is told."""
 
 
-Payment: TypeAlias = Generator[Stage, None, T]
+@dataclass(frozen=True)
+class Next:
+    """The stage that comes next, and what a payment will look for in the ledger there."""
+
+    stage: Stage
+    foreseen: Foreseen | None = None
+
+
+Payment: TypeAlias = Generator[Next, None, T]
 """A payment under way: before each stage it says which one comes next; in the end it returns its answers."""
 
 
@@ -114,27 +122,25 @@ def paying(
     request: Request | None = None,
 ) -> Payment[list[Paid[T]]]:
     """`answer_once` in stages."""
-    asked = None if request is None else Asked(request, tuple(charges))
+    first = list(range(len(charges))) if fresh else _first_alike(charges)
+    asked = None if request is None else Asked(request, tuple(charges), first=first)
     recalls: list[Answer | None] = [None] * len(charges)
     remembered = bool(data) and not fresh
-    yield Stage.LOOK
+    yield Next(Stage.LOOK, Foreseen(asked, data if remembered else ""))
     if asked is not None:
-        before, known_answers = ledger.asked_before(asked, data=data, recall=remembered)
+        before, known_answers = ledger.asked_before(asked, data=data, recall=remembered, to_pay=True)
         if before is not None:
             left = yield from _left(ledger, before, prepare)
             return (yield from _repeated(ledger, charges, left, analyst))
         recalls = known_answers if remembered else recalls
     elif remembered:
         recalls = ledger.recall(charges, data=data)
-    first = list(range(len(charges)))
     if not fresh:
         _require_valid(charges, recalls)
-        first = _first_alike(charges)
     places = [i for i, recall in enumerate(recalls) if recall is None and first[i] == i]
     known = {i: recall for i, recall in enumerate(recalls) if recall is not None}
     if asked is not None:
-        recalled = {i: recall.entry for i, recall in known.items()}
-        asked = replace(asked, recalled=recalled, first=first)
+        asked = replace(asked, recalled=known)
         left = yield from _requested(ledger, asked, prepare, data)
         return (yield from _repeated(ledger, charges, left, analyst))
     bought = yield from _paid(ledger, charges, places, prepare, data)
@@ -180,7 +186,7 @@ def _repeated(
     again = {i: one.answer.entry for i, one in enumerate(paid) if one.computed is None}
     told = {entry: charges[i] for i, entry in again.items()}
     if again:
-        yield Stage.RECORD
+        yield Next(Stage.RECORD)
     ledger.mark_repeated(list(again.values()), analyst=analyst, asked=told)
     return paid
 
@@ -189,7 +195,7 @@ def _requested(ledger: Ledger, asked: Asked, prepare: Prepare[T], data: str) -> 
     """A request's answers: what has to be paid is committed together with its key."""
     places = asked.paid_places
     compute = prepare(places, False) if places else None
-    yield Stage.SPEND
+    yield Next(Stage.SPEND, Foreseen(asked))
     found, new = ledger.reserve_request(asked, data=data)
     if not new:
         # Another process was faster.
@@ -213,7 +219,7 @@ def _left(
     computed: dict[int, tuple[T, Any]] = {}
     stood = {one.answer.entry: one.answer for one in found if one.answer is not None}
     if places:
-        yield Stage.COMPUTE
+        yield Next(Stage.COMPUTE)
         try:
             compute = prepare(list(places.values()), True)
             entries = [found[place].entry for place in places.values()]
@@ -221,8 +227,9 @@ def _left(
             computed = {entry.id: one for entry, one in made}
             # Until here nobody has seen an answer: what cannot be recorded does not leave.
             values = {id_: answer for id_, (_, answer) in computed.items()}
-            yield Stage.RECORD
-            stood |= ledger.release_once(values, again=not new, reserved=entries if new else ())
+            reserved = entries if new else ()
+            yield Next(Stage.RECORD, Foreseen(entries=reserved))
+            stood |= ledger.release_once(values, again=not new, reserved=reserved)
         except LeakcapError as error:
             raise after_commit(error) from None
     return _in_order(found, computed, stood)
@@ -254,14 +261,14 @@ def _paid(
     if not places:
         return []
     compute = prepare(places, False)
-    yield Stage.SPEND
+    yield Next(Stage.SPEND)
     entries = ledger.reserve([charges[place] for place in places], data=data)
-    yield Stage.COMPUTE
+    yield Next(Stage.COMPUTE)
     try:
         computed = compute(entries)
         values = {entry.id: value for entry, (_, value) in zip(entries, computed, strict=True)}
         # Until here nobody has seen an answer: what cannot be recorded does not leave.
-        yield Stage.RECORD
+        yield Next(Stage.RECORD)
         ledger.mark_released(list(values), answers=values)
     except LeakcapError as error:
         raise after_commit(error) from None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from leakcap.errors import BudgetExceeded, LeakcapError
-from leakcap.ledger.paying import Payment, Stage
+from leakcap.ledger.paying import Next, Payment, Stage
 
 if TYPE_CHECKING:
     from leakcap.ledger.ledger import Ledger
@@ -39,8 +39,12 @@ def pay_together(
     """
     group = _Group[T](payments)
     while group.waiting:
-        stage = min(group.waiting.values())
-        places = [place for place, waits in group.waiting.items() if waits is stage]
+        stage = min(waits.stage for waits in group.waiting.values())
+        waiting = {place: waits for place, waits in group.waiting.items() if waits.stage is stage}
+        places, foreseen = (
+            list(waiting),
+            [one.foreseen for one in waiting.values() if one.foreseen is not None],
+        )
         if stage in (Stage.COMPUTE, Stage.TELL):
             for place in places:
                 group.advance(place)
@@ -48,7 +52,7 @@ def pay_together(
         if stage is Stage.RECORD:
             before_record()
         try:
-            with ledger.one_transaction(writes=stage is not Stage.LOOK):
+            with ledger.one_transaction(writes=stage is not Stage.LOOK, foreseen=foreseen):
                 for place in places:
                     group.advance(place, within=stage)
         except Exception:
@@ -64,7 +68,7 @@ class _Group(Generic[T]):
     def __init__(self, payments: Sequence[Payment[T]]) -> None:
         self._payments = payments
         self.outcomes: list[Outcome[T]] = [Alone() for _ in payments]
-        self.waiting: dict[int, Stage] = {}
+        self.waiting: dict[int, Next] = {}
         for place in range(len(payments)):
             self.advance(place)
 

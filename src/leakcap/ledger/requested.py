@@ -19,8 +19,8 @@ from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.details import DATASET
 from leakcap.ledger.events import request_row
 from leakcap.ledger.requests import Asked, RecordedRequest
-from leakcap.ledger.schema import EVENT
-from leakcap.ledger.state import State
+from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
+from leakcap.ledger.state import State, held_by
 
 __all__ = [
     "found_request",
@@ -30,9 +30,13 @@ __all__ = [
     "require_same_request",
     "reused",
     "row_of_request",
+    "rows_about",
 ]
 
 _ALL = select(EVENT).where(EVENT.c.kind == "request").order_by(EVENT.c.seq)
+_ABOUT = select(EVENT.c.entry, EVENT.c.kind, EVENT.c.hash).where(
+    EVENT.c.entry.in_(bindparam("entries", expanding=True))
+)
 _BY_KEY = _ALL.where(EVENT.c.memo == bindparam("memo"))
 
 
@@ -41,9 +45,29 @@ def memo_of(key: str) -> str:
     return fingerprint({"request": key})
 
 
+def rows_about(connection: Connection, entries: Sequence[int]) -> dict[int, set[tuple[str, str]]]:
+    """Kind and hash of each row about each of these entries; within a transaction that others share they are
+    asked for once."""
+    holds, found = held_by(connection), dict[int, set[tuple[str, str]]]()
+    if holds is not None:
+        found = {entry: holds.about[entry] for entry in entries if entry in holds.about}
+    rest = [entry for entry in entries if entry not in found]
+    found |= {entry: set() for entry in rest}
+    for first in range(0, len(rest), VALUES_AT_ONCE):
+        wanted = {"entries": rest[first : first + VALUES_AT_ONCE]}
+        for entry, kind, digest in connection.execute(_ABOUT, wanted):
+            found[entry].add((kind, digest))
+    if holds is not None:
+        holds.about |= {entry: found[entry] for entry in rest}
+    return found
+
+
 def found_request(connection: Connection, key: str, label: str) -> RecordedRequest | None:
     """The request with this key; None where none was made."""
-    row = connection.execute(_BY_KEY, {"memo": memo_of(key)}).mappings().first()
+    memo, holds = memo_of(key), held_by(connection)
+    if holds is not None and holds.memos.get(memo) is False:
+        return None
+    row = connection.execute(_BY_KEY, {"memo": memo}).mappings().first()
     if row is None:
         return None
     require_unedited(dict(row), label)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
@@ -14,36 +16,56 @@ from leakcap.ledger.accounts import refusals_logged
 from leakcap.ledger.chain import texts_of
 from leakcap.ledger.requested import (
     found_request,
+    memo_of,
     require_same_request,
     reused,
     row_of_request,
+    rows_about,
 )
-from leakcap.ledger.requests import AnsweredEntry, Asked, RecordedRequest
+from leakcap.ledger.requests import AnsweredEntry, Asked, Foreseen, RecordedRequest
 from leakcap.ledger.schema import EVENT
 from leakcap.ledger.spending import LedgerSpender, log_charged, require_plain
-from leakcap.ledger.state import State, append, load_state
+from leakcap.ledger.state import State, append, held_state, load_state
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
 
 __all__ = ["RequestingLedger"]
 
-# Old SQLites take no more than 999 values with a statement.
-_AT_ONCE = 500
 _NEW_KEY = "Nothing was spent. Ask under a new key, which is paid for."
-_ABOUT = select(EVENT.c.entry, EVENT.c.kind, EVENT.c.hash).where(
-    EVENT.c.entry.in_(bindparam("entries", expanding=True))
-)
 _RESERVED = select(EVENT).where(EVENT.c.kind == "reserve", EVENT.c.entry == bindparam("entry"))
 
 
 class RequestingLedger(LedgerSpender):
     """What a service asks of a ledger beside, whose clients ask again where no answer came back."""
 
+    @contextmanager
+    def one_transaction(self, *, writes: bool, foreseen: Sequence[Foreseen] = ()) -> Iterator[None]:
+        """Within, all that this thread asks of the ledger is one transaction: what several spends and
+        requests have to write is committed at its end, or none of it is. Where `BudgetExceeded` is caught
+        within, nothing of what was refused is written. What is `foreseen` is looked for at once."""
+        if writes:
+            self._require_writable()
+        with self._database.one_transaction(writes=writes) as connection, held_state(connection):
+            self._look_ahead(connection, foreseen, lock=writes)
+            yield
+
+    def _look_ahead(self, connection: Connection, foreseen: Sequence[Foreseen], *, lock: bool) -> None:
+        # First the lock: what is found after it stays so until the transaction ends.
+        state, memos = load_state(connection, self.url, lock=lock), list[str]()
+        for one in foreseen:
+            if one.asked is not None:
+                keys = self._keys(connection, state, one.asked.charges, one.data) if one.data else []
+                memos += [memo_of(one.asked.request.key), *chain.from_iterable(keys)]
+        answer_cache.known_memos(connection, memos)
+        rows_about(connection, [entry.id for one in foreseen for entry in one.entries])
+
     def asked_before(
-        self, asked: Asked, *, data: str, recall: bool = False
+        self, asked: Asked, *, data: str, recall: bool = False, to_pay: bool = False
     ) -> tuple[list[AnsweredEntry] | None, list[Answer | None]]:
         """For each charge of a request that was made before its entry, and the answer that left; None where
         the request is new, and then beside it, to `recall` them, what `recall` would return. Spends nothing.
+        Whoever is about `to_pay` for what is not known is refused where that plainly passes a cap: nobody has
+        to prepare it, and waits for a turn to spend.
 
         Raises `RequestReused` where the key stands for something else, and `LedgerError` where an answer was
         replaced, withdrawn or given up, or may not be computed any more: under another policy, or of another
@@ -51,9 +73,18 @@ class RequestingLedger(LedgerSpender):
         """
         with self._database.reading() as connection:
             state = self._governed(connection)
-            found = self._found(connection, state, asked, data)
-            again = recall and found is None
-            return found, self._recalled(connection, state, asked.charges, data) if again else []
+            keys = self._keys(connection, state, asked.charges, data) if recall else []
+            own = memo_of(asked.request.key)
+            # Of a new question nothing is known, which one look into the index says.
+            known = answer_cache.known_memos(connection, [own, *chain.from_iterable(keys)])
+            if own in known and (found := self._found(connection, state, asked, data)) is not None:
+                return found, []
+            recalled = self._recalled(connection, state, asked.charges, keys, known)
+            if to_pay:
+                told = {i: one for i, one in enumerate(recalled) if one is not None}
+                unpaid = replace(asked, recalled=told).paid_places
+                self._require_room(connection, state, [asked.charges[place] for place in unpaid])
+            return None, recalled
 
     def reserve_request(self, asked: Asked, *, data: str) -> tuple[list[AnsweredEntry], bool]:
         """Commit what a request has to pay, together with its key; or find what was committed under it. For
@@ -68,13 +99,12 @@ class RequestingLedger(LedgerSpender):
             known = self._found(connection, state, asked, data)
             if known is not None:
                 return known, False
-            revising.require_valid(connection, list(asked.recalled.values()), self.url)
+            recalled = {answer.entry: answer for answer in asked.recalled.values()}
+            revising.require_valid(connection, list(recalled), self.url)
             paid = self._pay(connection, state, asked, charges, data)
+            entries = {entry.id: entry for entry in (*paid, *self._entries(connection, tuple(recalled)))}
             numbers = asked.entries([entry.id for entry in paid])
-            made = {entry.id: AnsweredEntry(entry, None) for entry in paid}
-            recalled = [number for number in dict.fromkeys(numbers) if number not in made]
-            made |= dict(zip(recalled, self._answered(connection, recalled), strict=True))
-            found = [made[number] for number in numbers]
+            found = [AnsweredEntry(entries[number], recalled.get(number)) for number in numbers]
         log_charged(paid)
         return found, True
 
@@ -142,10 +172,8 @@ class RequestingLedger(LedgerSpender):
     def _still(self, connection: Connection, reserved: Sequence[Entry]) -> list[AnsweredEntry]:
         """The entries, where each stands as it was reserved and nothing was written about it; else none."""
         as_reserved = {(entry.id, "reserve", entry.hash) for entry in reserved}
-        if not 0 < len(as_reserved) <= _AT_ONCE:
-            return []
-        rows = connection.execute(_ABOUT, {"entries": [entry.id for entry in reserved]})
-        same = {tuple(row) for row in rows} == as_reserved
+        rows = rows_about(connection, [entry.id for entry in reserved])
+        same = {(entry, *row) for entry, about in rows.items() for row in about} == as_reserved
         return [AnsweredEntry(entry, None) for entry in reserved] if same else []
 
     def _found(

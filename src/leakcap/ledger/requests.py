@@ -18,7 +18,7 @@ from leakcap.ledger.chain import fingerprint, require_text, text_hash
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
 
-__all__ = ["AnsweredEntry", "Asked", "RecordedRequest", "Request"]
+__all__ = ["AnsweredEntry", "Asked", "Foreseen", "RecordedRequest", "Request"]
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -83,12 +83,12 @@ class AnsweredEntry:
 
 @dataclass(frozen=True)
 class Asked:
-    """All that a request asks: its charges; which entries answer some of them already, by place; and for each
+    """All that a request asks: its charges; the recorded answers to some of them, by place; and for each
     place the first one that asks the same (`first`; where it is empty, none does)."""
 
     request: Request
     charges: tuple[Charge, ...]
-    recalled: Mapping[int, int] = field(default_factory=dict)
+    recalled: Mapping[int, Answer] = field(default_factory=dict)
     first: Sequence[int] = ()
 
     def __post_init__(self) -> None:
@@ -109,5 +109,16 @@ class Asked:
 
     def entries(self, paid: Sequence[int]) -> list[int]:
         """The entry of each charge, where those of `paid_places` have these."""
-        found = {**self.recalled, **dict(zip(self.paid_places, paid, strict=True))}
+        found = {place: answer.entry for place, answer in self.recalled.items()}
+        found |= zip(self.paid_places, paid, strict=True)
         return [found[i] if i in found else found[self.first[i]] for i in range(len(self.charges))]
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a payment will look for: what its request is found by; recorded answers about the table `data`,
+    where that has a name; and whether the `entries` that it has reserved stand as they did."""
+
+    asked: Asked | None = None
+    data: str = ""
+    entries: Sequence[Entry] = ()

@@ -18,7 +18,7 @@ from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import entries_query, entry_of, note_row
-from leakcap.ledger.schema import EVENT
+from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
 from leakcap.ledger.state import State
 from leakcap.ledger.told import Revision
 from leakcap.ledger.values import Entry
@@ -35,8 +35,6 @@ __all__ = [
 ]
 
 KINDS = ("revise", "withdraw")
-# Old SQLites take no more than 999 values with a statement.
-_AT_ONCE = 500
 _ABOUT = select(EVENT).where(EVENT.c.kind.in_(KINDS)).order_by(EVENT.c.seq)
 _OF = select(EVENT.c.entry).where(
     EVENT.c.kind.in_(KINDS), EVENT.c.entry.in_(bindparam("wanted", expanding=True))
@@ -174,8 +172,8 @@ def _publication(entry: Entry) -> str:
 
 def require_valid(connection: Connection, ids: Sequence[int], label: str) -> None:
     """Raise `LedgerError` where the answer of one of these entries was replaced or withdrawn."""
-    for first in range(0, len(ids), _AT_ONCE):
-        gone = connection.execute(_OF, {"wanted": ids[first : first + _AT_ONCE]}).scalars().all()
+    for first in range(0, len(ids), VALUES_AT_ONCE):
+        gone = connection.execute(_OF, {"wanted": ids[first : first + VALUES_AT_ONCE]}).scalars().all()
         if gone:
             raise LedgerError(
                 f"The answer of entry {min(gone)} of ledger `{label}` was replaced or withdrawn, and is not "

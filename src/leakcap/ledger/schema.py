@@ -38,6 +38,7 @@ __all__ = [
     "SCHEMA",
     "SECRET",
     "STATE",
+    "VALUES_AT_ONCE",
     "VERSION",
     "create",
     "plant_secret",
@@ -46,6 +47,8 @@ __all__ = [
 
 VERSION = 11
 """The schema that this leakcap reads and writes."""
+VALUES_AT_ONCE = 500
+"""With one statement at most: old SQLites take no more than 999."""
 
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +22,8 @@ from leakcap.ledger.opening import unused
 from leakcap.ledger.policies import meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.requests import AnsweredEntry, Asked, Request
-from leakcap.ledger.state import State, append, held_state, load_state, version_of
+from leakcap.ledger.schema import VALUES_AT_ONCE
+from leakcap.ledger.state import State, append, load_state, version_of
 from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
@@ -31,8 +32,6 @@ __all__ = ["LedgerSpender", "log_charged", "now", "require_plain"]
 
 # Under this name the ledger logs, whichever of its files a line is from.
 _log = logging.getLogger("leakcap.ledger.ledger")
-# Old SQLites take no more than 999 values with a statement.
-_AT_ONCE = 500
 
 
 def now() -> datetime:
@@ -83,21 +82,17 @@ class LedgerSpender(LedgerReader, ABC):
         finally:
             self._before_spend, self._before_release = former
 
-    @contextmanager
-    def one_transaction(self, *, writes: bool) -> Iterator[None]:
-        """Within, all that this thread asks of the ledger is one transaction: what several spends and
-        requests have to write is committed at its end, or none of it is. Where `BudgetExceeded` is caught
-        within, nothing of what was refused is written."""
-        if writes:
-            self._require_writable()
-        with self._database.one_transaction(writes=writes) as connection, held_state(connection):
-            yield
-
     def check(self, charges: Iterable[Charge]) -> None:
         """Raise `BudgetExceeded` if the charges together would pass a cap now. Spends nothing."""
         batch = batch_of(charges)
-        with refusals_logged(batch), self._database.reading() as connection:
-            state = self._governed(connection)
+        with self._database.reading() as connection:
+            self._require_room(connection, self._governed(connection), batch)
+
+    def _require_room(self, connection: Connection, state: State, batch: Sequence[Charge]) -> None:
+        """Raise `BudgetExceeded` if the charges together would pass a cap in this state."""
+        if not batch:
+            return
+        with refusals_logged(batch):
             time = events.stamp(self._clock, state.time, self.url)
             asked = ticks_asked(batch, state)
             self._uses(connection, batch, asked)
@@ -204,13 +199,34 @@ class LedgerSpender(LedgerReader, ABC):
         reserved and never released has no answer.
         """
         with self._database.reading() as connection:
-            return self._recalled(connection, self._governed(connection), charges, data)
+            state, batch = self._governed(connection), tuple(charges)
+            return self._recalled(connection, state, batch, self._keys(connection, state, batch, data))
 
     def _recalled(
-        self, connection: Connection, state: State, charges: Iterable[Charge], data: str
+        self,
+        connection: Connection,
+        state: State,
+        charges: Sequence[Charge],
+        keys: Sequence[Sequence[str]],
+        known: Set[str] | None = None,
     ) -> list[Answer | None]:
-        tags = self._tags(connection, state)
-        return [answer_cache.find(connection, state, charge, data, self.url, tags) for charge in charges]
+        """The recorded answer of each charge under one of its keys, of which only those that are `known` are
+        looked for; None for all where there are no keys."""
+        if not keys:
+            return []
+        return [
+            answer_cache.find(
+                connection, state, charge, [key for key in own if known is None or key in known], self.url
+            )
+            for charge, own in zip(charges, keys, strict=True)
+        ]
+
+    def _keys(
+        self, connection: Connection, state: State, charges: Sequence[Charge], data: str
+    ) -> list[list[str]]:
+        """What an answer to each charge about this table is remembered under; nothing without a table."""
+        tags, own = self._tags(connection, state), state.rules.by_analyst
+        return [[charge.cache_key(data, tag, own=own) for tag in tags if data] for charge in charges]
 
     def version_asked(self, charges: Iterable[Charge], *, data: str) -> int | None:
         """The latest version of the table, other than `data`, about which all of these have recorded
@@ -219,12 +235,12 @@ class LedgerSpender(LedgerReader, ABC):
         batch = batch_of(charges)
         with self._database.reading() as connection:
             state = self._governed(connection)
-            tags = self._tags(connection, state)
             for version, name in answer_cache.versions(connection):
-                known = (
-                    answer_cache.find(connection, state, charge, name, self.url, tags) for charge in batch
-                )
-                if name != data and all(one is not None and not one.revised for one in known):
+                if name == data:
+                    continue
+                keys = self._keys(connection, state, batch, name)
+                known = self._recalled(connection, state, batch, keys)
+                if all(one is not None and not one.revised for one in known):
                     return version
         return None
 
@@ -311,8 +327,8 @@ class LedgerSpender(LedgerReader, ABC):
     def _entries(self, connection: Connection, ids: tuple[int, ...]) -> list[Entry]:
         """The entries of these numbers, in this order."""
         query, known = events.some_entries_query(), dict[int, Entry]()
-        for first in range(0, len(ids), _AT_ONCE):
-            wanted = {"wanted": list(dict.fromkeys(ids[first : first + _AT_ONCE]))}
+        for first in range(0, len(ids), VALUES_AT_ONCE):
+            wanted = {"wanted": list(dict.fromkeys(ids[first : first + VALUES_AT_ONCE]))}
             found = connection.execute(query, wanted).mappings()
             known |= {row["entry"]: events.entry_of(row) for row in found}
         for id_ in ids:

@@ -4,7 +4,7 @@ any row has amounts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,12 +24,14 @@ from leakcap.ledger.schema import ACCOUNT, EVENT, SECRET, STATE
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks
 
 __all__ = [
+    "HeldTransaction",
     "State",
     "amounts_of",
     "amounts_row",
     "append",
     "curve_read",
     "curve_text",
+    "held_by",
     "held_state",
     "insert_state",
     "load_account",
@@ -39,6 +41,7 @@ __all__ = [
     "seed_of",
     "sums_of",
     "version_of",
+    "write_held_rows",
 ]
 
 # Built once: to put a statement together costs more than to run it.
@@ -50,8 +53,8 @@ _SEED = select(SECRET.c.seed).where(SECRET.c.id == 1)
 _STATE = select(STATE, *_LAST, _SEED.scalar_subquery().label("secret_seed"))
 _LATEST = select(EVENT.c.data_version).order_by(EVENT.c.seq.desc()).limit(1)
 _VERSION = _LATEST.where(EVENT.c.data == bindparam("table"))
+_HELD = "leakcap_held"
 _LOCKED = _STATE.with_for_update(of=STATE)
-_HELD = "leakcap_held_state"
 _MOVED = update(STATE).where(STATE.c.rows == bindparam("old_rows"), STATE.c.head == bindparam("old_head"))
 
 
@@ -85,12 +88,12 @@ def load_state(connection: Connection, label: str, *, lock: bool = False) -> Sta
     Raises `LedgerError` where the row was edited by hand or does not meet the last event. (Both are cheap
     alarms against accidents; `verify` looks at every row.) With `lock` also where the ledger is closed.
     """
-    held: _Held | None = connection.info.get(_HELD)
-    if held is not None and held.last is not None and (held.locked or not lock):
-        return held.last
+    holds = held_by(connection)
+    if holds is not None and holds.last is not None and (holds.locked or not lock):
+        return holds.last
     state = _state_read(connection, label, lock=lock)
-    if held is not None:
-        held.first, held.last, held.locked = state, state, lock
+    if holds is not None:
+        holds.first, holds.last, holds.locked = state, state, lock
     return state
 
 
@@ -124,24 +127,62 @@ def _state_read(connection: Connection, label: str, *, lock: bool) -> State:
 
 
 @dataclass
-class _Held:
-    """The state as a transaction found it, and as it is after what was written in it."""
+class HeldTransaction:
+    """What a transaction that several payments share holds in memory: each question to the database waits for
+    a server that others wait for, too.
+
+    The state as it was found (`first`), and as it is after what was written (`last`), under a lock or not;
+    versions of tables by name, and the latest of all of them (`named`); of some memos whether a row is found
+    by them; of some entries the kinds and hashes of all rows about them; and rows that are still to be
+    written: at the end, or before anything else is asked of the database, so that it is found there.
+    """
 
     first: State | None = None
     last: State | None = None
     locked: bool = False
+    versions: dict[str, int] = field(default_factory=dict)
+    named: list[tuple[int, str]] | None = None
+    memos: dict[str, bool] = field(default_factory=dict)
+    about: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
+    rows: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def write_later(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Keep rows that are to be written; what is known of memos and of entries is true with them."""
+        for row in rows:
+            self.rows.append(row)
+            if row["data"] and row["data"] not in self.versions:
+                self.named = None
+            if row["memo"]:
+                self.memos[row["memo"]] = True
+            if row["entry"] in self.about:
+                self.about[row["entry"]].add((row["kind"], row["hash"]))
 
 
 @contextmanager
 def held_state(connection: Connection) -> Iterator[None]:
-    """Within, the state is read once and moved on in memory; at the end its row is, once."""
-    held = connection.info[_HELD] = _Held()
+    """Within, the state is read once and moved on in memory, and rows are kept; at the end both are
+    written."""
+    found = connection.info[_HELD] = HeldTransaction()
     try:
         yield
+        write_held_rows(connection)
     finally:
         del connection.info[_HELD]
-    if held.first is not None and held.last is not None and held.last is not held.first:
-        replace_state(connection, held.first, held.last)
+    if found.first is not None and found.last is not None and found.last is not found.first:
+        replace_state(connection, found.first, found.last)
+
+
+def held_by(connection: Connection) -> HeldTransaction | None:
+    """What the transaction holds; None where it holds nothing."""
+    return connection.info.get(_HELD)
+
+
+def write_held_rows(connection: Connection, *_: object) -> None:
+    """Write the rows that are held: before any other statement, and at the end."""
+    holds = held_by(connection)
+    if holds is not None and holds.rows:
+        rows, holds.rows = holds.rows, []
+        connection.execute(EVENT.insert(), rows)
 
 
 def seed_of(connection: Connection) -> str:
@@ -156,9 +197,9 @@ def insert_state(connection: Connection, state: State) -> None:
 
 def replace_state(connection: Connection, before: State, after: State) -> None:
     """Move the state on, provided that nobody else has."""
-    held: _Held | None = connection.info.get(_HELD)
-    if held is not None:
-        held.last = after
+    holds = held_by(connection)
+    if holds is not None:
+        holds.last = after
         return
     place = {"old_rows": before.rows, "old_head": before.head}
     if connection.execute(_MOVED, _row(after) | place).rowcount != 1:
@@ -167,7 +208,11 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
 
 def append(connection: Connection, state: State, rows: Sequence[dict[str, Any]], **changes: Any) -> None:
     """Write rows at the chain's end, and move the state on to the last of them."""
-    connection.execute(EVENT.insert(), list(rows))
+    holds = held_by(connection)
+    if holds is None:
+        connection.execute(EVENT.insert(), list(rows))
+    else:
+        holds.write_later(rows)
     last = {"rows": rows[-1]["seq"], "time": rows[-1]["time"], "head": rows[-1]["hash"]}
     replace_state(connection, state, replace(state, **last, **changes))
 
@@ -282,8 +327,13 @@ def curve_read(text: str) -> Curve:
 
 def version_of(connection: Connection, state: State, data: str) -> int:
     """The number of the table's version: the one it had before, or the next."""
-    known = connection.execute(_VERSION, {"table": data}).scalar() if data else None
+    holds = held_by(connection)
+    known = None if holds is None else holds.versions.get(data)
+    if known is None and data:
+        known = connection.execute(_VERSION, {"table": data}).scalar()
     if known is not None:
+        if holds is not None:
+            holds.versions[data] = int(known)
         return int(known)
     # A table without a name is taken to be the latest version.
     return state.data_versions + 1 if data else max(state.data_versions, 1)

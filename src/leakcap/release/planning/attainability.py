@@ -52,7 +52,7 @@ def every_content_occurs(plan: Plan, part: Measurement) -> bool:
     touched = columns_named(plan.condition) if plan.condition is not None else set()
     named = {plan.query.column, *(axis.column for axis in plan.cells.axes)}
     own = {name for name in named if name is not None}
-    if _stored(touched, plan.policy) & _stored(own, plan.policy):
+    if own and _stored(touched, plan.policy) & _stored(own, plan.policy):
         return False
     sources = [one for name in own for one in _sources(name, plan.policy)]
     if len(set(sources)) < len(sources) or any(_is_undecided(name, plan.policy) for name in own):

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
 from leakcap.errors import InvalidQuery
-from leakcap.ledger.paying import Payment, Stage, pay_alone
+from leakcap.ledger.paying import Next, Payment, Stage, pay_alone
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable, Query, amend, amendment, exposure_so_far, preview, query_from
 from leakcap.release.planning.adding import added_up
@@ -123,7 +123,7 @@ def answering(call: EngineCall, table: PrivateTable) -> Payment[dict[str, Any]]:
     fresh = call.body.get("fresh", False) is True
     found = yield from table.releasing(queries, fresh=fresh, request=call.paid_once, most=call.most)
     balances = table.ledger.balances()
-    yield Stage.TELL
+    yield Next(Stage.TELL)
     answers = {
         "dataset": call.dataset,
         "policy": table.policy.fingerprint(),

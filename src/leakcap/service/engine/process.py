@@ -9,6 +9,7 @@ asked for again under the same request.
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import resource
@@ -18,17 +19,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leakcap.errors import InvalidParameter, LeakcapError, LedgerUnavailable
+from leakcap.errors import InvalidParameter, LeakcapError
 from leakcap.service.configuration import Configuration
 from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.messages import send
 from leakcap.service.engine.operations import OPERATIONS
+from leakcap.service.engine.refused import refused
 from leakcap.service.engine.tables import OpenTables
 from leakcap.service.engine.together import answer_together
 from leakcap.service.engine.waiting import WaitingCalls
 from leakcap.service.faults import where_raised
 from leakcap.service.job_times import JobClock, LastTimePassed
-from leakcap.service.ticks import FASTER, LadderClock, on_the_clock, rung
+from leakcap.service.ticks import FASTER, LadderClock, Pace, on_the_clock, rung
 from leakcap.service.tracing import NOBODY, OpenSpan, Tracer
 from leakcap.wire import as_problem
 
@@ -55,15 +57,17 @@ def answer_calls(
             tables.of(dataset, "")
     signal.signal(signal.SIGALRM, _out_of_time)
     waiting = WaitingCalls(listener, configuration.tick / FASTER)
+    # What is there stays until the end: it is not looked through for garbage time and again.
+    gc.freeze()
     while True:
         with contextlib.ExitStack() as connected:
             calls = [connected.enter_context(one) for one in waiting.next()]
             messages, begun = [one.message for one in calls], time.monotonic()
             # The one that hangs is this process: to end it is the only way out of a library's C code.
             _end_in(seconds)
-            with _paced(messages[0], configuration.tick):
+            with _paced(messages[0], configuration.tick) as pace:
                 try:
-                    told = traced_together(messages, configuration, tables, tracer, watch=_end_in)
+                    told = traced_together(messages, configuration, tables, tracer, pace, watch=_end_in)
                 except LastTimePassed:
                     _out_of_time()
                 finally:
@@ -84,12 +88,12 @@ def _may_share(tables: OpenTables, dataset: str) -> bool:
         return False
 
 
-def _paced(message: Any, tick: float) -> contextlib.AbstractContextManager[None]:
+def _paced(message: Any, tick: float) -> contextlib.AbstractContextManager[Pace]:
     """Until a rung of a faster clock nobody else is answered either, where data were read: whoever waits
     in the queue behind a question, with one that is free, would time it beside the clock. A job has a clock
     of its own."""
     reads = isinstance(message, Mapping) and message.get("operation") in _COMPUTED and "begun" not in message
-    return on_the_clock(tick / FASTER) if reads else contextlib.nullcontext()
+    return on_the_clock(tick / FASTER) if reads else contextlib.nullcontext(Pace())
 
 
 def _send(connection: socket.socket, told: Mapping[str, Any]) -> None:
@@ -108,11 +112,12 @@ def traced_together(
     configuration: Configuration,
     tables: OpenTables,
     tracer: Tracer = NOBODY,
+    pace: Pace | None = None,
     *,
     watch: Callable[[float], None] = lambda seconds: None,
 ) -> list[dict[str, Any]]:
     """What is answered to each message, within spans below the callers'. Several messages are questions about
-    one data set, under requests' numbers of their own.
+    one data set, under requests' numbers of their own; `pace` is told whether they rested on a rung.
 
     The span of what was computed from data ends on a rung of the faster clock: where spans go nobody sees
     more finely than those who wait how long it took. Raises `LastTimePassed` as `answer` does.
@@ -120,7 +125,7 @@ def traced_together(
     begun = time.monotonic()
     with contextlib.ExitStack() as opened:
         spans = [opened.enter_context(_span(tracer, message)) for message in messages]
-        told = _answers(messages, configuration, tables, watch)
+        told = _answers(messages, configuration, tables, watch, pace or Pace())
         for message, span, one in zip(messages, spans, told, strict=True):
             internal = str(one.get("problem", {}).get("type", "")).endswith(":internal")
             span.say(outcome="answered" if "result" in one else "failed" if internal else "refused")
@@ -136,42 +141,58 @@ def _span(tracer: Tracer, message: Any) -> contextlib.AbstractContextManager[Ope
 
 
 def _answers(
-    messages: Sequence[Any], configuration: Configuration, tables: OpenTables, watch: Callable[[float], None]
+    messages: Sequence[Any],
+    configuration: Configuration,
+    tables: OpenTables,
+    watch: Callable[[float], None],
+    pace: Pace,
 ) -> list[dict[str, Any]]:
-    begun, several = time.monotonic(), len(messages) > 1
+    begun, several, later = time.monotonic(), len(messages) > 1, list[int]()
 
     def alone(place: int) -> dict[str, Any]:
+        later.append(place)
         if several:
             # Those before it have read data: when it spends stays in the ledger, and is on a rung, too.
             elapsed = time.monotonic() - begun
             time.sleep(rung(elapsed, configuration.tick / FASTER) - elapsed)
-        return answer(messages[place], configuration, tables, watch=watch)
+        return answer(messages[place], configuration, tables, pace, watch=watch)
 
     try:
         calls = [_call(one, configuration, tables, watch) for one in messages] if several else []
     except LeakcapError:
         calls = []
-    return answer_together(calls, alone) if calls else [alone(place) for place in range(len(messages))]
+    if not calls:
+        return [alone(place) for place in range(len(messages))]
+    told, clock = answer_together(calls, alone), calls[0].clock
+    if not later:
+        # After they were held back, together, none of them reads data any more.
+        pace.rested = isinstance(clock, LadderClock) and clock.rested
+    return told
 
 
 def answer(
     message: Any,
     configuration: Configuration,
     tables: OpenTables,
+    pace: Pace | None = None,
     *,
     watch: Callable[[float], None] = lambda seconds: None,
 ) -> dict[str, Any]:
     """What is answered to one message: ``{"result": …}`` or ``{"problem": …}``, of a job at one of its times.
     Raises `LastTimePassed` where the last of them has passed.
 
-    `watch` is told after how many seconds to end the process.
+    `pace` is told whether it rested on a rung, `watch` after how many seconds to end the process.
     """
     try:
         call = _call(message, configuration, tables, watch)
     except LeakcapError as error:
         return {"problem": as_problem(error)}
     if not isinstance(call.clock, JobClock):
-        return _done(call)
+        told = _done(call)
+        if pace is not None:
+            # What a release computes is all computed before it is held back; models and tables read again.
+            pace.rested = call.operation == "release" and call.clock is not None and call.clock.rested
+        return told
     call.clock.start()
     told = _done(call)
     if "problem" in told or not call.clock.has_waited:
@@ -182,16 +203,10 @@ def answer(
 def _done(call: EngineCall) -> dict[str, Any]:
     try:
         return {"result": OPERATIONS[call.operation](call)}
-    except LeakcapError as error:
-        if isinstance(error, LedgerUnavailable):
-            _log.error("data set %a: %a", call.dataset, str(error))
-        return {"problem": as_problem(error)}
     except LastTimePassed:
         raise
     except Exception as error:
-        # Never its text, which could hold a value: the kind of the error and where it was raised.
-        _log.error("an operation failed: %s", where_raised(error))
-        return {"problem": as_problem(error)}
+        return refused(call.dataset, error)
 
 
 def _call(

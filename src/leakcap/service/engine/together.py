@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +9,9 @@ from leakcap.errors import LeakcapError, LedgerError
 from leakcap.ledger.paying_together import Alone, pay_together
 from leakcap.service.engine.call import EngineCall
 from leakcap.service.engine.operations import answering
-from leakcap.service.faults import where_raised
-from leakcap.wire import as_problem
+from leakcap.service.engine.refused import refused
 
 __all__ = ["answer_together"]
-
-_log = logging.getLogger(__name__)
 
 
 def answer_together(
@@ -33,18 +29,18 @@ def answer_together(
         return [alone(place) for place in range(len(calls))]
     payments = [answering(call, table) for call, table in zip(calls, asked, strict=True)]
     found = pay_together(asked[0].ledger, payments, before_record=first.clock.before_release)
-    return [_told(one, place, alone) for place, one in enumerate(found)]
+    return [_told(one, place, calls, alone) for place, one in enumerate(found)]
 
 
 def _told(
-    found: dict[str, Any] | Exception | Alone, place: int, alone: Callable[[int], dict[str, Any]]
+    found: dict[str, Any] | Exception | Alone,
+    place: int,
+    calls: Sequence[EngineCall],
+    alone: Callable[[int], dict[str, Any]],
 ) -> dict[str, Any]:
     if isinstance(found, dict):
         return {"result": found}
     if isinstance(found, Alone) or (isinstance(found, LedgerError) and not found.committed):
         # A policy that was amended meanwhile is opened anew there.
         return alone(place)
-    if not isinstance(found, LeakcapError):
-        # Never its text, which could hold a value: the kind of the error and where it was raised.
-        _log.error("an operation failed: %s", where_raised(found))
-    return {"problem": as_problem(found)}
+    return refused(calls[place].dataset, found)

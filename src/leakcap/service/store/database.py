@@ -11,6 +11,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -22,6 +23,7 @@ from sqlalchemy.exc import (
     ArgumentError,
     DataError,
     DBAPIError,
+    DisconnectionError,
     IntegrityError,
     NoSuchModuleError,
     SQLAlchemyError,
@@ -35,6 +37,7 @@ from leakcap.service.store.errors import StoreError
 __all__ = ["StoreDatabase", "database_at"]
 
 _BUSY_SECONDS = 30
+_RESTED = 1.0
 _QUIET = "leakcap-store"
 _FORMS = "Write `sqlite:///store.db` or `postgresql+psycopg://user@host/database`."
 
@@ -151,9 +154,7 @@ def database_at(url: str, *, create: bool = True) -> StoreDatabase:
         return StoreDatabase(engine, f"sqlite:///{path}")
     label = shown_url(url)
     try:
-        engine = create_engine(
-            parsed, hide_parameters=True, pool_pre_ping=True, logging_name=_QUIET, max_overflow=10
-        )
+        engine = create_engine(parsed, hide_parameters=True, logging_name=_QUIET, max_overflow=10)
     except (ImportError, NoSuchModuleError):
         raise StoreError(
             f"The store `{label}` needs a driver that is not installed. Run "
@@ -161,7 +162,27 @@ def database_at(url: str, *, create: bool = True) -> StoreDatabase:
         ) from None
     except (ArgumentError, TypeError, ValueError):
         raise StoreError(f"The URL of the store `{label}` has parameters that cannot be used.") from None
+    for name in ("connect", "checkin"):
+        event.listen(engine, name, _note_use)
+    event.listen(engine, "checkout", partial(_require_awake, engine.dialect))
     return StoreDatabase(engine, label)
+
+
+def _note_use(_connection: object, record: Any, *_: object) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _require_awake(dialect: Any, connection: Any, record: Any, *_: object) -> None:
+    """A connection to a server that has rested is tried before it is used: the server may have begun anew. To
+    try each one each time takes as long as a question to the store."""
+    if time.monotonic() - record.info["used"] < _RESTED:
+        return
+    try:
+        awake = dialect.do_ping(connection)
+    except dialect.dbapi.Error:
+        awake = False
+    if not awake:
+        raise DisconnectionError
 
 
 def _parse(url: str) -> URL:

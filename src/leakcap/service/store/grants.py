@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Select, bindparam, delete, select
 
 from leakcap.ledger.chain import require_line, require_text
 from leakcap.service.store.acts import append_act
@@ -21,6 +21,9 @@ from leakcap.service.store.thresholds import given_back_unbegun
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["Grant", "GrantBook", "role_given"]
+
+_IN_ORDER = select(GRANTS).order_by(GRANTS.c.dataset, GRANTS.c.subject, GRANTS.c.role)
+_OF_SUBJECT = _IN_ORDER.where(GRANTS.c.subject == bindparam("who"))
 
 
 @dataclass(frozen=True)
@@ -79,21 +82,19 @@ class GrantBook:
 
     def of(self, subject: str) -> tuple[Grant, ...]:
         """A person's roles."""
-        return self._where(GRANTS.c.subject == subject)
+        return self._found(_OF_SUBJECT, who=subject)
 
     def of_dataset(self, dataset: str) -> tuple[Grant, ...]:
         """Who has which role on a data set."""
-        return self._where(GRANTS.c.dataset == dataset)
+        return self._found(_IN_ORDER.where(GRANTS.c.dataset == dataset))
 
     def all(self) -> tuple[Grant, ...]:
         """All roles that anybody has."""
-        return self._where(GRANTS.c.subject != "")
+        return self._found(_IN_ORDER)
 
-    def _where(self, condition: Any) -> tuple[Grant, ...]:
-        asked = select(GRANTS).where(condition)
-        asked = asked.order_by(GRANTS.c.dataset, GRANTS.c.subject, GRANTS.c.role)
+    def _found(self, asked: Select[Any], **words: str) -> tuple[Grant, ...]:
         with self._database.reading() as connection:
-            return tuple(_grant(row) for row in connection.execute(asked))
+            return tuple(_grant(row) for row in connection.execute(asked, words))
 
 
 def role_given(

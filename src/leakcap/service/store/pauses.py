@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Select, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from leakcap.ledger.chain import require_reason
@@ -18,6 +18,9 @@ from leakcap.service.store.schema import PAUSES
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
 __all__ = ["Pause", "PauseBook", "pause_ended"]
+
+_IN_ORDER = select(PAUSES).order_by(PAUSES.c.dataset)
+_OF_DATASET = _IN_ORDER.where(PAUSES.c.dataset == bindparam("of"))
 
 
 @dataclass(frozen=True)
@@ -56,19 +59,18 @@ class PauseBook:
 
     def of(self, dataset: str) -> Pause | None:
         """The pause of a data set; None where it may be asked."""
-        found = self._rows(PAUSES.c.dataset == dataset)
+        found = self._found(_OF_DATASET, of=dataset)
         return found[0] if found else None
 
     def list(self) -> tuple[Pause, ...]:
         """All data sets that are paused."""
-        return self._rows(PAUSES.c.dataset != "")
+        return self._found(_IN_ORDER)
 
-    def _rows(self, condition: Any) -> tuple[Pause, ...]:
-        asked = select(PAUSES).where(condition).order_by(PAUSES.c.dataset)
+    def _found(self, asked: Select[Any], **words: str) -> tuple[Pause, ...]:
         with self._database.reading() as connection:
             return tuple(
                 Pause(row.dataset, row.by, row.reason, moment_of(row.time))
-                for row in connection.execute(asked)
+                for row in connection.execute(asked, words)
             )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from leakcap.errors import require
 from leakcap.ledger.chain import require_line, require_text
@@ -34,6 +34,12 @@ TOKEN, SESSION = "token", "session"
 """The kinds: what a person makes for a program, and what signing in makes."""
 
 _FORM = re.compile(r"lkc_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
+# Put together once, and not at each request.
+_OF_ID = (
+    select(TOKENS, PEOPLE.c.agent.label("of_agent"), PEOPLE.c.vouched)
+    .join(PEOPLE, PEOPLE.c.subject == TOKENS.c.subject)
+    .where(TOKENS.c.id == bindparam("id_"), TOKENS.c.revoked.is_(None), PEOPLE.c.removed.is_(None))
+)
 _LONGEST = {TOKEN: timedelta(days=366), SESSION: timedelta(hours=24)}
 
 
@@ -139,13 +145,8 @@ class TokenBook:
         """
         found = _FORM.fullmatch(presented)
         id_, secret = found.groups() if found else ("", "")
-        asked = (
-            select(TOKENS, PEOPLE.c.agent.label("of_agent"), PEOPLE.c.vouched)
-            .join(PEOPLE, PEOPLE.c.subject == TOKENS.c.subject)
-            .where(TOKENS.c.id == id_, TOKENS.c.revoked.is_(None), PEOPLE.c.removed.is_(None))
-        )
         with self._database.reading() as connection:
-            row = connection.execute(asked).one_or_none()
+            row = connection.execute(_OF_ID, {"id_": id_}).one_or_none()
         same = hmac.compare_digest(_hash(secret), "0" * 64 if row is None else row.hash)
         time = self._clock() if now is None else now
         if row is None or not same or moment_of(row.expires) <= time:
