@@ -5,8 +5,8 @@ table of one row, with four web workers and two engines: exactly 1,000 are answe
 the cap. Then how many small questions are answered in a second, new ones and known ones, and a question about
 ten million rows beside the library. Before what is measured 256 other questions are asked, with which each
 process begins. What an answer takes of the processors says how many two of them can give, on a machine that
-is busy, too. Targets: p99 below 250 ms, 200 answers a second on two cores, 1.3 times. The databases are SQLite
-files, or those of a PostgreSQL server that is started for it (without fsync).
+is busy, too. Targets: p99 below 250 ms, 200 answers a second on two cores, 1.3 times. The databases are
+SQLite files, or those of a PostgreSQL server that is started for it (without fsync).
 """
 
 from __future__ import annotations
