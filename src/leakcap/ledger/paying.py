@@ -186,7 +186,7 @@ def _repeated(
     again = {i: one.answer.entry for i, one in enumerate(paid) if one.computed is None}
     told = {entry: charges[i] for i, entry in again.items()}
     if again:
-        yield Next(Stage.RECORD)
+        yield Next(Stage.RECORD, Foreseen(repeated=list(again.values())))
     ledger.mark_repeated(list(again.values()), analyst=analyst, asked=told)
     return paid
 

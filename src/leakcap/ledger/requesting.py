@@ -51,13 +51,17 @@ class RequestingLedger(LedgerSpender):
 
     def _look_ahead(self, connection: Connection, foreseen: Sequence[Foreseen], *, lock: bool) -> None:
         # First the lock: what is found after it stays so until the transaction ends.
-        state, memos = load_state(connection, self.url, lock=lock), list[str]()
+        state, memos, numbers = load_state(connection, self.url, lock=lock), list[str](), list[int]()
         for one in foreseen:
+            numbers += one.repeated
             if one.asked is not None:
+                numbers += [answer.entry for answer in one.asked.recalled.values()]
                 keys = self._keys(connection, state, one.asked.charges, one.data) if one.data else []
                 memos += [memo_of(one.asked.request.key), *chain.from_iterable(keys)]
         answer_cache.known_memos(connection, memos)
         rows_about(connection, [entry.id for one in foreseen for entry in one.entries])
+        self._entries(connection, tuple(dict.fromkeys(numbers)))
+        revising.revised_among(connection, numbers)
 
     def asked_before(
         self, asked: Asked, *, data: str, recall: bool = False, to_pay: bool = False

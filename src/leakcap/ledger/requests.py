@@ -116,9 +116,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What a payment will look for: what its request is found by; recorded answers about the table `data`,
-    where that has a name; and whether the `entries` that it has reserved stand as they did."""
+    """What a payment will look for: what its request is found by, and what it recalled; recorded answers
+    about the table `data`, where that has a name; whether the `entries` that it has reserved stand as they
+    did; and the entries of these numbers whose answers are `repeated`."""
 
     asked: Asked | None = None
     data: str = ""
     entries: Sequence[Entry] = ()
+    repeated: Sequence[int] = ()

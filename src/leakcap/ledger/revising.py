@@ -19,7 +19,7 @@ from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import entries_query, entry_of, note_row
 from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
-from leakcap.ledger.state import State
+from leakcap.ledger.state import State, held_by
 from leakcap.ledger.told import Revision
 from leakcap.ledger.values import Entry
 
@@ -28,6 +28,7 @@ __all__ = [
     "Revision",
     "pairs_of",
     "require_valid",
+    "revised_among",
     "revision_of",
     "revision_rows",
     "revisions_of",
@@ -172,13 +173,24 @@ def _publication(entry: Entry) -> str:
 
 def require_valid(connection: Connection, ids: Sequence[int], label: str) -> None:
     """Raise `LedgerError` where the answer of one of these entries was replaced or withdrawn."""
-    for first in range(0, len(ids), VALUES_AT_ONCE):
-        gone = connection.execute(_OF, {"wanted": ids[first : first + VALUES_AT_ONCE]}).scalars().all()
-        if gone:
-            raise LedgerError(
-                f"The answer of entry {min(gone)} of ledger `{label}` was replaced or withdrawn, and is not "
-                "repeated as valid. Ask again: the refusal then says why."
-            )
+    if gone := revised_among(connection, ids):
+        raise LedgerError(
+            f"The answer of entry {min(gone)} of ledger `{label}` was replaced or withdrawn, and is not "
+            "repeated as valid. Ask again: the refusal then says why."
+        )
+
+
+def revised_among(connection: Connection, ids: Sequence[int]) -> set[int]:
+    """Those of these entries whose answer was replaced or withdrawn; within a transaction that others share
+    each is asked for once."""
+    holds = held_by(connection)
+    told = dict[int, bool]() if holds is None else holds.revised
+    rest = [number for number in dict.fromkeys(ids) if number not in told]
+    for first in range(0, len(rest), VALUES_AT_ONCE):
+        wanted = rest[first : first + VALUES_AT_ONCE]
+        gone = set(connection.execute(_OF, {"wanted": wanted}).scalars())
+        told |= {number: number in gone for number in wanted}
+    return {number for number in ids if told[number]}
 
 
 def revisions_of(connection: Connection) -> list[Revision]:

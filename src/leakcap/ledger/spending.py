@@ -23,7 +23,7 @@ from leakcap.ledger.policies import meanings_of, require_governing
 from leakcap.ledger.reading import LedgerReader
 from leakcap.ledger.requests import AnsweredEntry, Asked, Request
 from leakcap.ledger.schema import VALUES_AT_ONCE
-from leakcap.ledger.state import State, append, load_state, version_of
+from leakcap.ledger.state import State, append, held_by, load_state, version_of
 from leakcap.ledger.ticks import Ticks
 from leakcap.ledger.told import Answer
 from leakcap.ledger.values import Charge, Entry
@@ -325,11 +325,14 @@ class LedgerSpender(LedgerReader, ABC):
             append(connection, state, rows)
 
     def _entries(self, connection: Connection, ids: tuple[int, ...]) -> list[Entry]:
-        """The entries of these numbers, in this order."""
-        query, known = events.some_entries_query(), dict[int, Entry]()
-        for first in range(0, len(ids), VALUES_AT_ONCE):
-            wanted = {"wanted": list(dict.fromkeys(ids[first : first + VALUES_AT_ONCE]))}
-            found = connection.execute(query, wanted).mappings()
+        """The entries of these numbers, in this order; within a transaction that others share each is asked
+        for once."""
+        holds = held_by(connection)
+        known = dict[int, Entry]() if holds is None else holds.entries
+        rest = [id_ for id_ in dict.fromkeys(ids) if id_ not in known]
+        for first in range(0, len(rest), VALUES_AT_ONCE):
+            wanted = {"wanted": rest[first : first + VALUES_AT_ONCE]}
+            found = connection.execute(events.some_entries_query(), wanted).mappings()
             known |= {row["entry"]: events.entry_of(row) for row in found}
         for id_ in ids:
             if id_ not in known:

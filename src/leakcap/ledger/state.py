@@ -4,7 +4,7 @@ any row has amounts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,6 +22,7 @@ from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import GROUP, CapsInTicks, period_label, rules_read
 from leakcap.ledger.schema import ACCOUNT, EVENT, SECRET, STATE
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks
+from leakcap.ledger.values import Entry
 
 __all__ = [
     "HeldTransaction",
@@ -126,36 +127,52 @@ def _state_read(connection: Connection, label: str, *, lock: bool) -> State:
     )
 
 
+_SPENDING = {"reserve", "request", "release", "repeat"}
+
+
 @dataclass
 class HeldTransaction:
     """What a transaction that several payments share holds in memory: each question to the database waits for
     a server that others wait for, too.
 
     The state as it was found (`first`), and as it is after what was written (`last`), under a lock or not;
-    versions of tables by name, and the latest of all of them (`named`); of some memos whether a row is found
-    by them; of some entries the kinds and hashes of all rows about them; and rows that are still to be
-    written: at the end, or before anything else is asked of the database, so that it is found there.
+    and rows that are still to be written: at the end, or before anything else is asked of the database, so
+    that it is found there. What was looked up: versions of tables by name, and the latest of all of them
+    (`named`); of some memos whether a row is found by them; some entries, the kinds and hashes of all rows
+    about them, and whether they were revised.
     """
 
     first: State | None = None
     last: State | None = None
     locked: bool = False
+    rows: list[Mapping[str, Any]] = field(default_factory=list)
     versions: dict[str, int] = field(default_factory=dict)
     named: list[tuple[int, str]] | None = None
     memos: dict[str, bool] = field(default_factory=dict)
+    entries: dict[int, Entry] = field(default_factory=dict)
     about: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
-    rows: list[Mapping[str, Any]] = field(default_factory=list)
+    revised: dict[int, bool] = field(default_factory=dict)
 
-    def write_later(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Keep rows that are to be written; what is known of memos and of entries is true with them."""
+    def write_later(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Keep rows that are to be written; what was looked up stays true with them, or is forgotten."""
+        self.rows += rows
+        if not {row["kind"] for row in rows} <= _SPENDING:
+            self.forget()
         for row in rows:
-            self.rows.append(row)
+            if row["kind"] == "release":
+                self.entries.pop(row["entry"], None)
             if row["data"] and row["data"] not in self.versions:
                 self.named = None
             if row["memo"]:
                 self.memos[row["memo"]] = True
             if row["entry"] in self.about:
                 self.about[row["entry"]].add((row["kind"], row["hash"]))
+
+    def forget(self) -> None:
+        """Believe nothing any more that was looked up."""
+        self.named = None
+        for found in (self.versions, self.memos, self.entries, self.about, self.revised):
+            found.clear()
 
 
 @contextmanager
@@ -200,6 +217,8 @@ def replace_state(connection: Connection, before: State, after: State) -> None:
     holds = held_by(connection)
     if holds is not None:
         holds.last = after
+        if after.policy != before.policy:
+            holds.forget()
         return
     place = {"old_rows": before.rows, "old_head": before.head}
     if connection.execute(_MOVED, _row(after) | place).rowcount != 1:

@@ -41,9 +41,12 @@ class Child:
     sockets: Sequence[socket.socket]
     process: subprocess.Popen[bytes] | None = None
     starts: list[float] = field(default_factory=list)
+    due: float | None = None
+    """When it is started again, after it ended."""
 
     def start(self) -> None:
         """Start it, or start it again."""
+        self.due = None
         kept = [one.fileno() for one in self.sockets]
         command = [sys.executable, "-m", "leakcap.service.running.process", self.role, *self.arguments]
         self.process = subprocess.Popen(command, pass_fds=kept, start_new_session=True)
@@ -86,14 +89,18 @@ class Supervisor:
             child.start()
 
     def watch(self) -> None:
-        """Start again whoever ends, until `end`."""
+        """Start again whoever ends, until `end`. Several that end at once, as where their database begins
+        anew, wait side by side."""
         while not self._ending:
             for child in self.children:
-                if child.process is not None and child.process.poll() is not None and not self._ending:
+                if child.process is None or child.process.poll() is None:
+                    continue
+                if child.due is None:
                     _log.warning(
                         "a process of the curator ended: %s, %s", child.role, child.process.returncode
                     )
-                    time.sleep(child.pause())
+                    child.due = time.monotonic() + child.pause()
+                if child.due <= time.monotonic() and not self._ending:
                     child.start()
             time.sleep(0.05)
 
