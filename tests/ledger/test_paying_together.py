@@ -19,6 +19,7 @@ from leakcap.ledger import requesting as ledger_requesting
 from leakcap.ledger.paying import Payment, answer_once, paying
 from leakcap.ledger.paying_together import Alone, pay_together
 from ledger.conftest import POLICY
+from ledger.test_amend import WIDER, first, owner, proposed
 
 Computing = Callable[[Sequence[Entry]], list[tuple[str, list[list[int]]]]]
 
@@ -95,7 +96,7 @@ def test_many_share_three_transactions(book: Ledger) -> None:
 
 @pytest.mark.parametrize("known", [False, True])
 def test_many_are_looked_for_and_written_at_once(book: Ledger, known: bool) -> None:
-    """Sixteen new questions take as many statements as four; of known ones each takes three for its answer."""
+    """Sixteen new questions take as many statements as four; of known ones each takes three to be read."""
     asked = [question(f"q{i}", 0.01) for i in range(20)]
     together(book, payment(book, question("first", 0.01)))  # the table is known
     if known:
@@ -145,6 +146,58 @@ def test_rows_that_are_kept_are_lost_with_their_transaction(url: str) -> None:
         assert ledger.request(key("sick").key) is None
         ledger.reserve([question("sick")], data="t", request=key("sick"))
         assert ledger.verify().rows == 3
+
+
+@pytest.mark.parametrize("then", ["nothing", "reads", "spends"])
+def test_what_could_not_be_written_is_not_committed_whoever_catches_the_error(url: str, then: str) -> None:
+    """The disk is full when rows that were kept are written, at a question that only reads."""
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+        ledger.reserve([question("sick")], data="t")
+        full = [True]
+
+        def fail(_: Any, __: Any, text: str, *___: Any) -> None:
+            if full[0] and text.startswith("INSERT INTO leakcap_event"):
+                full[0] = False
+                raise OSError("No space left on device")
+
+        def go_on() -> None:
+            with ledger.one_transaction(writes=True):
+                ledger.reserve([question("old")], data="t", request=key("old"))
+                with pytest.raises((OSError, LedgerError)):
+                    ledger.entries()
+                if then == "reads":
+                    ledger.entries()
+                if then == "spends":
+                    ledger.reserve([question("tall")], data="t")
+
+        event.listen(ledger._database._engine, "before_cursor_execute", fail)
+        with pytest.raises(LedgerError, match="All of it is undone"):
+            go_on()
+        event.remove(ledger._database._engine, "before_cursor_execute", fail)
+        assert [one.query for one in ledger.entries()] == ["sick"]
+        ledger.reserve([question("old")], data="t", request=key("old"))
+    with opened(url, Caps(epsilon=1.0)) as ledger:
+        assert ledger.verify().rows == 4
+
+
+def test_a_transaction_within_another_is_refused(book: Ledger) -> None:
+    def nested() -> None:
+        with book.one_transaction(writes=True):
+            book.reserve([question("sick")])
+            with book.one_transaction(writes=True):
+                pass
+
+    with pytest.raises(LedgerError, match="is under way here"):
+        nested()
+    assert book.totals().epsilon == 0.0
+
+
+def test_what_was_computed_is_not_kept_beside_a_failure(book: Ledger) -> None:
+    """The error's frames would hold it until after the answers were held back."""
+    (error,) = together(book, payment(book, question("sick"), prepare=failing))
+    assert isinstance(error, DataError)
+    assert error.__traceback__ is None
+    assert error.__context__ is None
 
 
 @pytest.mark.parametrize(
@@ -435,3 +488,39 @@ def test_racing_groups_reach_a_cap_and_never_pass_it(url: str) -> None:
         assert len(ledger.entries()) == 50
         assert all(one.state == "released" for one in ledger.entries())
         ledger.verify()
+
+
+def test_what_is_remembered_under_a_policy_is_that_of_the_policy_that_paid(url: str) -> None:
+    """Whoever was refused under another policy, and pays once theirs governs again."""
+    asked = Charge("q", "q", Spend(0.01), "ann")
+    group = lambda ledger, name: together(ledger, payment(ledger, asked, named=name))  # noqa: E731
+    with first(url) as mine, first(url) as other:
+        other.reserve([question("before", 0.01)])
+        wider = other.amend(proposed(**WIDER))
+        assert isinstance(group(mine, "early")[0], Alone)  # and alone it is refused
+        wider.amend(proposed())
+        assert values(group(mine, "late")[0]) == [[[2]]]
+    with Ledger.open(url, **owner(proposed())) as again:
+        (found,) = again.recall([asked], data="t")
+        assert found is not None
+        with again.amend(proposed(**WIDER)) as wider:
+            assert wider.recall([asked], data="t") == [None]
+
+
+def test_what_was_paid_for_is_recorded_under_another_policy_too(url: str) -> None:
+    """The owner amends while a group is computed."""
+
+    def amended(places: Sequence[int], paid_before: bool) -> Computing:
+        def compute(entries: Sequence[Entry]) -> list[tuple[str, list[list[int]]]]:
+            with first(url) as other:
+                other.amend(proposed(**WIDER))
+            return [("", [[88]])]
+
+        return compute
+
+    with first(url) as mine:
+        found = together(
+            mine, payment(mine, question("sick"), prepare=amended), payment(mine, question("old"))
+        )
+        assert [values(one) for one in found] == [[[[88]]], [[[2]]]]
+        mine.verify()

@@ -70,6 +70,6 @@ def print_answer(
     if began is not None:
         print_new_ledger(out, began)
     show(out, record)
-    for what, path in written:
-        if path is not None:
-            say(f"\nThe {what} in {path}")
+    files = [f"The {what} in {path}" for what, path in written if path is not None]
+    if files:
+        say("\n".join(["", *files]))

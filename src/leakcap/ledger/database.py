@@ -113,6 +113,8 @@ class Database:
     def one_transaction(self, *, writes: bool) -> Iterator[Connection]:
         """Within, all that this thread reads and writes here is one transaction, which commits at the end or,
         on any exception, leaves no trace."""
+        if getattr(self._shared, "connection", None) is not None:
+            raise LedgerError(f"A transaction of the ledger `{self.label}` is under way here. End it first.")
         with self._transaction(writes=writes) as connection:
             self._shared.connection, self._shared.writes = connection, writes
             try:

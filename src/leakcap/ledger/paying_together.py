@@ -84,6 +84,9 @@ class _Group(Generic[T]):
             harmless = LeakcapError if within is Stage.LOOK else BudgetExceeded
             if within is not None and not isinstance(error, harmless):
                 raise
+            if isinstance(error, LeakcapError):
+                # Where it was raised nobody asks, and what was computed there is not kept.
+                error.__traceback__ = error.__context__ = None
             self.outcomes[place] = error
 
     def leave_alone(self, place: int) -> None:

@@ -50,8 +50,11 @@ class RequestingLedger(LedgerSpender):
             yield
 
     def _look_ahead(self, connection: Connection, foreseen: Sequence[Foreseen], *, lock: bool) -> None:
-        # First the lock: what is found after it stays so until the transaction ends.
+        # First the lock: what is found after it stays so until the transaction ends. What was paid for is
+        # recorded under another policy, too.
         state, memos, numbers = load_state(connection, self.url, lock=lock), list[str](), list[int]()
+        if any(one.asked is not None for one in foreseen):
+            state = self._governed(connection, lock=lock)
         for one in foreseen:
             numbers += one.repeated
             if one.asked is not None:
@@ -84,7 +87,7 @@ class RequestingLedger(LedgerSpender):
             if own in known and (found := self._found(connection, state, asked, data)) is not None:
                 return found, []
             recalled = self._recalled(connection, state, asked.charges, keys, known)
-            if to_pay:
+            if to_pay and not any(one is not None and one.revised for one in recalled):
                 told = {i: one for i, one in enumerate(recalled) if one is not None}
                 unpaid = replace(asked, recalled=told).paid_places
                 self._require_room(connection, state, [asked.charges[place] for place in unpaid])

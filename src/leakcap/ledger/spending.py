@@ -296,7 +296,7 @@ class LedgerSpender(LedgerReader, ABC):
         there is anything in the ledger that keeps another from being its first policy.
         """
         found = self._meanings or meanings_of(connection, self._beside)
-        if state.entries or not unused(connection, state):
+        if state.policy == self._own and (state.entries or not unused(connection, state)):
             self._meanings = found
         return found
 

@@ -135,17 +135,18 @@ class HeldTransaction:
     """What a transaction that several payments share holds in memory: each question to the database waits for
     a server that others wait for, too.
 
-    The state as it was found (`first`), and as it is after what was written (`last`), under a lock or not;
+    The state as it was found (`first`), and as it is after what was written (`last`), under a lock or not,
     and rows that are still to be written: at the end, or before anything else is asked of the database, so
-    that it is found there. What was looked up: versions of tables by name, and the latest of all of them
-    (`named`); of some memos whether a row is found by them; some entries, the kinds and hashes of all rows
-    about them, and whether they were revised.
+    that it is found there (`broken` where they could not be). What was looked up: versions of tables by
+    name, and the latest of all of them (`named`); of some memos whether a row is found by them; some entries,
+    the kinds and hashes of all rows about them, and whether they were revised.
     """
 
     first: State | None = None
     last: State | None = None
     locked: bool = False
     rows: list[Mapping[str, Any]] = field(default_factory=list)
+    broken: bool = False
     versions: dict[str, int] = field(default_factory=dict)
     named: list[tuple[int, str]] | None = None
     memos: dict[str, bool] = field(default_factory=dict)
@@ -184,7 +185,8 @@ def held_state(connection: Connection) -> Iterator[None]:
         yield
         write_held_rows(connection)
     finally:
-        del connection.info[_HELD]
+        connection.info.pop(_HELD, None)
+    _require_whole(found)
     if found.first is not None and found.last is not None and found.last is not found.first:
         replace_state(connection, found.first, found.last)
 
@@ -197,9 +199,23 @@ def held_by(connection: Connection) -> HeldTransaction | None:
 def write_held_rows(connection: Connection, *_: object) -> None:
     """Write the rows that are held: before any other statement, and at the end."""
     holds = held_by(connection)
-    if holds is not None and holds.rows:
-        rows, holds.rows = holds.rows, []
+    if holds is None:
+        return
+    _require_whole(holds)
+    if not holds.rows:
+        return
+    rows, holds.rows = holds.rows, []
+    try:
         connection.execute(EVENT.insert(), rows)
+    except BaseException:
+        holds.broken = True
+        raise
+
+
+def _require_whole(holds: HeldTransaction) -> None:
+    """Refuse to go on in a transaction that lacks rows, and may have ended by itself."""
+    if holds.broken:
+        raise LedgerError("What was to be written into the ledger could not be. All of it is undone.")
 
 
 def seed_of(connection: Connection) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn, Self
+
+from sqlalchemy import Connection
 
 from leakcap.ledger.caps import Caps
 from leakcap.ledger.ledger import Ledger
 from leakcap.ledger.requests import Asked, Request
 from leakcap.ledger.slots import SlotPlan, SlotUse
+from leakcap.ledger.state import State
 from leakcap.ledger.unbegun import UnbegunLedger
 from leakcap.ledger.values import Charge
 
@@ -60,6 +63,10 @@ class UnpaidLedger(Ledger):
         """Raise what a new ledger's `reserve_stream` would, or `NothingPaid`."""
         self._unbegun.check([charge])
         raise NothingPaid
+
+    def _require_room(self, connection: Connection, state: State, batch: Sequence[Charge]) -> None:
+        """What a new ledger has room for, which has its plans."""
+        self._unbegun.check(batch)
 
     def slots(self) -> list[SlotUse]:
         """Those of the new ledger's plans, none used."""

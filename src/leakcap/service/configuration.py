@@ -12,7 +12,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from leakcap.errors import InvalidParameter
 from leakcap.policy.validation import Strict, complaints, read_toml
 from leakcap.service.job_times import JobTimes, default_job_times
-from leakcap.service.ticks import RATIO
 from leakcap.web.serving.settings import is_loopback
 
 __all__ = [
@@ -283,8 +282,8 @@ class Configuration(Strict):
         last = self.limits.job_seconds
         if self.data[dataset].answers == "as jobs":
             return JobTimes(default_job_times(last))
-        # Answers leave on the rungs of a ladder, and so does what is too long to be waited for.
-        return JobTimes(default_job_times(last, self.tick, RATIO))
+        # Answers leave on the rungs of a ladder; so does what is too long to be waited for, on fewer of them.
+        return JobTimes(default_job_times(last, self.tick, 1.25))
 
     @property
     def address(self) -> tuple[str, int]:

@@ -45,8 +45,10 @@ def answer_nats(configuration: Configuration, dataset: str, *, replace_one: bool
         seconds = configuration.limits.seconds
         # A question is put to a second process where the first one ended.
         waited = rungs(2 * (seconds + PATIENCE), configuration.tick)
-        queued = rungs(seconds, configuration.tick / FASTER) + 1
-        ends = waited * queued**moments
+        # Of several engines one is free at a rung, or when what it held back until one is recorded.
+        kinds = 2 if configuration.engines > 1 else 1
+        queued = kinds * rungs(seconds, configuration.tick / FASTER) + 1
+        ends = waited * queued * (rungs(seconds, configuration.tick / FASTER) + 1) ** (moments - 1)
     return enclose(lambda digits: digits.of(ends).log().size())[1]
 
 

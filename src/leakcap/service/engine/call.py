@@ -43,6 +43,8 @@ class EngineCall:
         def on_the_clock(table: PrivateTable) -> T:
             if clock is None:
                 return ask(table)
+            if isinstance(clock, LadderClock):
+                clock.rested = False  # nothing was held back yet of what is asked now
             # Under replace-one the rows are read before anything is spent, to count the people.
             reads_first = table.policy.neighbours == "replace-one"
             before_spend = clock.before_spend if reads_first else None

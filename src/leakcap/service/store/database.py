@@ -23,8 +23,8 @@ from sqlalchemy.exc import (
     ArgumentError,
     DataError,
     DBAPIError,
-    DisconnectionError,
     IntegrityError,
+    InvalidatePoolError,
     NoSuchModuleError,
     SQLAlchemyError,
 )
@@ -37,7 +37,7 @@ from leakcap.service.store.errors import StoreError
 __all__ = ["StoreDatabase", "database_at"]
 
 _BUSY_SECONDS = 30
-_RESTED = 1.0
+_RESTED = 0.1
 _QUIET = "leakcap-store"
 _FORMS = "Write `sqlite:///store.db` or `postgresql+psycopg://user@host/database`."
 
@@ -182,7 +182,7 @@ def _require_awake(dialect: Any, connection: Any, record: Any, *_: object) -> No
     except dialect.dbapi.Error:
         awake = False
     if not awake:
-        raise DisconnectionError
+        raise InvalidatePoolError
 
 
 def _parse(url: str) -> URL:
