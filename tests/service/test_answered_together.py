@@ -23,6 +23,7 @@ from leakcap.ledger.ledger import Ledger as OpenLedger
 from leakcap.ledger.paying_together import Alone
 from leakcap.policy import load_policy
 from leakcap.release import amend
+from leakcap.release.engine.duck import DuckDB
 from leakcap.release.planning.scan import Scan
 from leakcap.service import ticks
 from leakcap.service.configuration import Configuration, load_configuration
@@ -284,6 +285,14 @@ def test_who_is_answered_alone_begins_on_a_rung(
     assert len(began) == 5
     for moment in began:
         assert min(abs(moment - one) for one in ladder) < 1e-9
+
+
+def test_text_is_looked_through_before_anybody_asks(tables: OpenTables) -> None:
+    """It is read when the first statement about it is written: before the spend, whose time is kept."""
+    engine = tables.of("ward", "").engine
+    assert isinstance(engine, DuckDB)
+    texts = {name for name, type_ in engine.columns().items() if type_ == "VARCHAR"}
+    assert texts & engine._checked == texts & set(tables.of("ward", "").policy.columns) != set()
 
 
 def rests(configuration: Configuration, tables: OpenTables, *messages: Any) -> bool:

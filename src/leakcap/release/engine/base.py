@@ -6,7 +6,7 @@ replaced by a `DataError` without the engine's words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -27,6 +27,7 @@ __all__ = [
     "Engine",
     "OneState",
     "SqlStatement",
+    "TextChecked",
     "handed",
     "in_one_state",
     "plain_cells",
@@ -132,6 +133,15 @@ class OneState(Protocol):
 
     def one_state(self) -> AbstractContextManager[None]:
         """What this thread runs within sees the table as it is now."""
+        ...
+
+
+@runtime_checkable
+class TextChecked(Protocol):
+    """An engine that looks through a column of text once, when the first statement about it is written."""
+
+    def check_text(self, names: Iterable[str]) -> None:
+        """Look through these columns now; one that cannot be read is refused where it is asked for."""
         ...
 
 

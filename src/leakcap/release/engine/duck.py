@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,6 +126,12 @@ class DuckDB:
         if not self._long:
             return written(tree, sure, doubles)
         return written(tree, sure, Doubles(types, long=True), doubles, Longs(types))
+
+    def check_text(self, names: Iterable[str]) -> None:
+        """Look through these columns now, and not when somebody asks: how long it takes hangs on rows."""
+        for name in names:
+            with suppress(DataError):
+                self._require_unicode({name})
 
     def _require_unicode(self, names: Set[str]) -> None:
         """Refuse columns of a Parquet file whose text is no Unicode; each is looked at once, and not paid.

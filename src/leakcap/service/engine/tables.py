@@ -16,6 +16,7 @@ from leakcap.ledger.database import connect
 from leakcap.ledger.schema import SCHEMA
 from leakcap.policy import Policy, load_policy
 from leakcap.release import PrivateTable
+from leakcap.release.engine.base import TextChecked
 from leakcap.release.opening import begun_by
 from leakcap.service.configuration import DataSource
 
@@ -104,7 +105,7 @@ class OpenTables:
     def _opened(self, dataset: str) -> PrivateTable:
         source = self._data[dataset]
         try:
-            return PrivateTable(
+            found = PrivateTable(
                 source.source,
                 policy=governing(source),
                 ledger=source.ledger,
@@ -113,3 +114,12 @@ class OpenTables:
             )
         except LeakcapError as error:
             raise error.saying(f"The data set cannot be opened: {error}") from None
+        if isinstance(found.engine, TextChecked):
+            # Else the first question about a column would, before it spends: the ledger keeps when that was.
+            found.engine.check_text(name for name in found.engine.columns() if _is_named(name, found.policy))
+        return found
+
+
+def _is_named(column: str, policy: Policy) -> bool:
+    """Whether the policy lets a stored column be asked for, that of a table of its own included."""
+    return column in policy.columns or "." in column
