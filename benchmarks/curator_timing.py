@@ -36,6 +36,8 @@ import pyarrow.parquet
 from scipy.stats import beta
 
 from leakcap.audit import audit_samples
+from leakcap.service.engine.calling import PATIENCE
+from leakcap.service.ticks import RATIO, rungs
 from leakcap.service.timing import late_nats
 
 sys.path.insert(0, str(Path(__file__).parent / "curating"))
@@ -155,12 +157,16 @@ def told(title: str, found: Times, first: float, outcomes: int) -> None:
         f"{late_nats(outcomes, p):.5f} whatever the data",
         flush=True,
     )
+    for where, seconds in zip(("without", "with them"), found, strict=True):
+        which = [f"number {place} after {one:.3f} s" for place, one in enumerate(seconds) if one >= first]
+        if 0 < len(which) <= 5:
+            print(f"  late {where}: {', '.join(which)}", flush=True)
 
 
 def at_once(title: str, tick: float, count: int, more: int = MORE_ROWS) -> None:
     with worlds_of(more, tick) as worlds:
         found = times(worlds, count, tick / 2, lambda one, key, place: waited(one, key))
-    told(title, found, 1.25 * tick, 31)
+    told(title, found, RATIO * tick, rungs(2 * (30.0 + PATIENCE), tick))
 
 
 def as_jobs(title: str, job_times: list[float], count: int) -> None:
