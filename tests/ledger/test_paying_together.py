@@ -19,6 +19,7 @@ from leakcap.ledger import requesting as ledger_requesting
 from leakcap.ledger.paying import Payment, answer_once, paying
 from leakcap.ledger.paying_together import Alone, pay_together
 from ledger.conftest import POLICY
+from ledger.killed import EVERY, killed
 from ledger.test_amend import WIDER, first, owner, proposed
 
 Computing = Callable[[Sequence[Entry]], list[tuple[str, list[list[int]]]]]
@@ -524,3 +525,35 @@ def test_what_was_paid_for_is_recorded_under_another_policy_too(url: str) -> Non
         )
         assert [values(one) for one in found] == [[[[88]]], [[[2]]]]
         mine.verify()
+
+
+@pytest.mark.slow
+def test_every_kill_before_a_statement_of_a_group_pays_once(url: str, tmp_path: Path) -> None:
+    """`kill -9` before each of its statements, and rows that are kept; then each is asked again alone."""
+    out = tmp_path / "out"
+
+    def random(places: Sequence[int], paid_before: bool) -> Computing:
+        return lambda entries: [("", [[int.from_bytes(os.urandom(5))]]) for _ in entries]
+
+    with opened(url, Caps(epsilon=99.0)) as ledger:
+        for step in range(100):
+            asked = [question(f"q{place} {step}") for place in range(3)]
+
+            def group(asked: Sequence[Charge] = asked) -> None:
+                found = together(ledger, *(payment(ledger, one, prepare=random) for one in asked))
+                out.write_text(repr([values(one) for one in found]))
+
+            out.unlink(missing_ok=True)
+            died = killed(group, step, of=EVERY)
+            again = [
+                values(answer_once(ledger, [one], random, data="t", analyst="ann", request=key(one.query)))
+                for one in asked
+            ]
+            assert ledger.totals().entries == 3 * (step + 1)
+            assert all(one.state == "released" for one in ledger.entries())
+            assert not out.exists() or out.read_text() == repr(again)
+            if not died:
+                break
+        assert step >= 12
+        assert out.exists()
+        ledger.verify()

@@ -299,7 +299,7 @@ def test_every_kill_pays_once_and_one_answer_leaves(opened: Any, tmp_path: Path)
 @pytest.mark.slow
 def test_every_kill_before_a_statement(url: str, tmp_path: Path) -> None:
     with Ledger.open(url, dataset="d", policy=POLICY, caps=Caps(epsilon=99.0)) as ledger:
-        require_every_kill_pays_once(ledger, tmp_path / "out", EVERY, 40)
+        require_every_kill_pays_once(ledger, tmp_path / "out", EVERY, 25)
 
 
 def test_a_key_that_is_recorded_after_the_commit_is_caught(
