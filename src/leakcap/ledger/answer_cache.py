@@ -21,8 +21,8 @@ from sqlalchemy import Connection, bindparam, select
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import row_hash
 from leakcap.ledger.details import as_asked, people_from
-from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
-from leakcap.ledger.state import State, held_by
+from leakcap.ledger.schema import EVENT
+from leakcap.ledger.state import State, found_among, held_by
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.told import Answer, ProgressStep
 from leakcap.ledger.values import Charge
@@ -103,13 +103,7 @@ def known_memos(connection: Connection, memos: Sequence[str]) -> set[str]:
     """Which of these keys some row is found by, of an answer or of a request; within a transaction that
     others share each is asked for once."""
     holds = held_by(connection)
-    told = dict[str, bool]() if holds is None else holds.memos
-    rest = [memo for memo in dict.fromkeys(memos) if memo not in told]
-    for first in range(0, len(rest), VALUES_AT_ONCE):
-        wanted = rest[first : first + VALUES_AT_ONCE]
-        there = set(connection.execute(_KNOWN, {"wanted": wanted}).scalars())
-        told |= {memo: memo in there for memo in wanted}
-    return {memo for memo in memos if told[memo]}
+    return found_among(connection, _KNOWN, {} if holds is None else holds.memos, memos)
 
 
 def _candidates(connection: Connection, keys: Iterable[str]) -> Iterator[dict[str, Any]]:

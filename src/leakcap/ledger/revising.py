@@ -18,8 +18,8 @@ from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import entries_query, entry_of, note_row
-from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
-from leakcap.ledger.state import State, held_by
+from leakcap.ledger.schema import EVENT
+from leakcap.ledger.state import State, found_among, held_by
 from leakcap.ledger.told import Revision
 from leakcap.ledger.values import Entry
 
@@ -184,13 +184,7 @@ def revised_among(connection: Connection, ids: Sequence[int]) -> set[int]:
     """Those of these entries whose answer was replaced or withdrawn; within a transaction that others share
     each is asked for once."""
     holds = held_by(connection)
-    told = dict[int, bool]() if holds is None else holds.revised
-    rest = [number for number in dict.fromkeys(ids) if number not in told]
-    for first in range(0, len(rest), VALUES_AT_ONCE):
-        wanted = rest[first : first + VALUES_AT_ONCE]
-        gone = set(connection.execute(_OF, {"wanted": wanted}).scalars())
-        told |= {number: number in gone for number in wanted}
-    return {number for number in ids if told[number]}
+    return found_among(connection, _OF, {} if holds is None else holds.revised, ids)
 
 
 def revisions_of(connection: Connection) -> list[Revision]:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, Select, bindparam, select, update
 
 from leakcap.errors import LedgerError
 from leakcap.ledger.caps import Period
@@ -20,9 +20,11 @@ from leakcap.ledger.closed import CLOSING, refuse_closed
 from leakcap.ledger.curve import ORDERS
 from leakcap.ledger.people import SCOPE
 from leakcap.ledger.rules import GROUP, CapsInTicks, period_label, rules_read
-from leakcap.ledger.schema import ACCOUNT, EVENT, SECRET, STATE
+from leakcap.ledger.schema import ACCOUNT, EVENT, SECRET, STATE, VALUES_AT_ONCE
 from leakcap.ledger.ticks import AMOUNTS, NOTHING, Curve, Ticks
 from leakcap.ledger.values import Entry
+
+T = TypeVar("T")
 
 __all__ = [
     "HeldTransaction",
@@ -32,6 +34,7 @@ __all__ = [
     "append",
     "curve_read",
     "curve_text",
+    "found_among",
     "held_by",
     "held_state",
     "insert_state",
@@ -210,6 +213,19 @@ def write_held_rows(connection: Connection, *_: object) -> None:
     except BaseException:
         holds.broken = True
         raise
+
+
+def found_among(
+    connection: Connection, statement: Select[Any], told: dict[T, bool], wanted: Sequence[T]
+) -> set[T]:
+    """Those of these values that a statement finds, to which some are bound as `wanted`; what is `told` of
+    one is not asked for again, and each that is asked for is noted there."""
+    rest = [one for one in dict.fromkeys(wanted) if one not in told]
+    for first in range(0, len(rest), VALUES_AT_ONCE):
+        part = rest[first : first + VALUES_AT_ONCE]
+        there = set(connection.execute(statement, {"wanted": part}).scalars())
+        told |= {one: one in there for one in part}
+    return {one for one in wanted if told[one]}
 
 
 def _require_whole(holds: HeldTransaction) -> None:
