@@ -11,13 +11,15 @@ import typer
 from leakcap.cli.certifying import Certificate, asked_certificate
 from leakcap.cli.consent import Fresh, Yes, ask_to_pay_for, asked_before_it_begins
 from leakcap.cli.fitting import require_fit
-from leakcap.cli.printing import Json, console, print_record
+from leakcap.cli.printing import Json, console, print_answer, print_record
 from leakcap.cli.remote import asked_server, connection_to, refuse_at_hand, remote_table
 from leakcap.cli.targets import files_of, require_durable, require_target
 from leakcap.cli.values import CsvTarget, ExcelTarget, require_sheets, require_values, write_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from leakcap.release import Policy, Preview, Query, RowLimit
     from leakcap.release.results.record import ReleasedRecord
@@ -197,20 +199,18 @@ def _written_and_printed(
 
         write_html(page_of(record, "reviewer"), target)
     values = list(write_given(record, csv, excel))
-    if json_:
-        print_record(record)
-        return
-    from leakcap.report.terminal.tables import print_new_ledger, print_release
 
-    out = console()
-    if began is not None:
-        print_new_ledger(out, began)
-    print_release(out, record, explain=explain)
-    if any(repeated):
-        out.print(f"\n{sum(repeated)} of {len(repeated)} answers were repeated from the ledger, for free.")
-    written = [("report is", target)] if target is not None else []
-    for what, path in [*written, *(("values are", path) for path in values)]:
-        out.print(f"\nThe {what} in {path}", markup=False, soft_wrap=True)
+    def show(out: Console, record: ReleaseRecord) -> None:
+        from leakcap.report.terminal.tables import print_release
+
+        print_release(out, record, explain=explain)
+        if any(repeated):
+            out.print(
+                f"\n{sum(repeated)} of {len(repeated)} answers were repeated from the ledger, for free."
+            )
+
+    written = [("report is", target), *(("values are", path) for path in values)]
+    print_answer(record, show, began=began, written=written, json_=json_)
 
 
 def preview(
