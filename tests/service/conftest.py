@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from leakcap.service.store import Store
+from leakcap.service.store import Store, database
 from ledger.server import emptied
 from one_loop import one_loop
 
@@ -57,8 +57,11 @@ def sqlite(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def opened(clock: Hands) -> Iterator[Callable[[str], Store]]:
-    """Open a store; every store is closed at the end."""
+def opened(clock: Hands, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Store]]:
+    """Open a store; every store is closed at the end. It has one connection: whoever waited for a second one
+    while they hold it would wait for ever."""
+    for name in ("_TO_A_SERVER", "_TO_A_FILE"):
+        monkeypatch.setattr(database, name, 1)
     stores: list[Store] = []
 
     def open_(url: str) -> Store:

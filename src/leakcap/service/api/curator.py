@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -70,6 +71,14 @@ class Curator:
     def _proxy_secret(self) -> str:
         return proxy_secret(self.configuration)
 
+    def admitting(self, request: Request, dataset: str) -> AbstractContextManager[None]:
+        """Within, what lets this request in is looked up in one statement, and holds until the engine is
+        asked."""
+        credentials = _bearer(request)
+        if credentials is None or dataset not in self.configuration.data:
+            return nullcontext()
+        return self.store.foreseeing(credentials.text, dataset)
+
     def grants(self, principal: Principal) -> tuple[Grant, ...]:
         """The roles of who asks."""
         return self.store.grants.of(principal.subject)
@@ -83,7 +92,7 @@ class Curator:
 
     def ask(self, operation: str, principal: Principal, dataset: str, body: Any = None, **more: Any) -> Any:
         """What the engine says to this person."""
-        self.store.end_moment()
+        self.store.forget_foreseen()
         with self.at_once.one(principal.subject):
             return self.engine.call(operation, dataset, principal.subject, body, **more)
 

@@ -63,7 +63,7 @@ def dataset_routes(curator: Curator) -> APIRouter:
 
         `Prefer: return=minimal` leaves out the records with their statements, `respond-async` makes a job.
         """
-        with curator.store.one_moment():  # until the engine is asked
+        with curator.admitting(request, dataset):  # until the engine is asked
             found = verbs.release_answers(
                 curator,
                 curator.who(request),

@@ -12,13 +12,13 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
@@ -34,10 +34,13 @@ from leakcap.errors import InvalidParameter
 from leakcap.ledger.database import begin_in_turn, in_turn
 from leakcap.service.store.errors import StoreError
 
-__all__ = ["StoreDatabase", "database_at"]
+__all__ = ["Foreseen", "StoreDatabase", "database_at"]
 
 _BUSY_SECONDS = 30
 _RESTED = 0.1
+# How many connections a process has at most. All are kept: for each new one a server begins a process, which
+# takes longer than many questions. Whoever finds none free waits; nobody who has one waits for another.
+_TO_A_SERVER, _TO_A_FILE = 8, 45
 _QUIET = "leakcap-store"
 _FORMS = "Write `sqlite:///store.db` or `postgresql+psycopg://user@host/database`."
 
@@ -58,9 +61,14 @@ _PLAIN = (
     ("no such table", "is not as leakcap made it. Restore it from a backup."),
     ("permission denied", "cannot be used: the user may only look, or not even that."),
     ("does not exist", "is not there, or not as leakcap made it. Check the URL, or restore it."),
+    ("queuepool", f"is busy: all connections to it were taken for {_BUSY_SECONDS} seconds. Try again."),
     ("password", "cannot be opened: the server refuses the user or the password."),
     ("connect", "cannot be reached. Check the URL and that the server runs."),
 )
+
+
+Foreseen: TypeAlias = Mapping[tuple[Any, ...], Sequence[Any]]
+"""The rows of statements with their words, which were looked up before they are asked for."""
 
 
 class StoreDatabase:
@@ -70,43 +78,44 @@ class StoreDatabase:
         self.label = label
         self._engine = engine
         self._process = os.getpid()
-        # Of this thread's `one_moment`, where it is within one.
-        self._moment = threading.local()
+        # What was looked up for this thread's request, where it is at one.
+        self._thread = threading.local()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one moment of the store."""
-        moment: ExitStack | None = getattr(self._moment, "held", None)
-        if moment is None:
-            with self._transaction(writes=False) as connection:
-                yield connection
-            return
-        if self._moment.connection is None:
-            self._moment.connection = moment.enter_context(self._transaction(writes=False))
-        yield self._moment.connection
+        with self._connected("REPEATABLE READ") as connection, connection.begin():
+            yield connection
+
+    def rows(self, asked: Select[Any], **words: str) -> Sequence[Any]:
+        """The rows of one statement with these words, by itself or as they were foreseen."""
+        foreseen: Foreseen = getattr(self._thread, "foreseen", {})
+        found = foreseen.get((asked, *words.values()))
+        if found is not None:
+            return found
+        with self._connected() as connection:
+            return connection.execute(asked, words).all()
 
     @contextmanager
-    def one_moment(self) -> Iterator[None]:
-        """Within, all that this thread reads is of one moment, in one transaction, until `end_moment`."""
-        with ExitStack() as held:
-            self._moment.held, self._moment.connection = held, None
-            try:
-                yield
-            finally:
-                self._moment.held = None
+    def foreseen(self, found: Foreseen) -> Iterator[None]:
+        """Within, this thread has these rows, which were looked up just now, until `forget_foreseen`."""
+        self._thread.foreseen = found
+        try:
+            yield
+        finally:
+            self.forget_foreseen()
 
-    def end_moment(self) -> None:
-        """What this thread reads from here on is of later moments: it waits for something, or has written."""
-        held: ExitStack | None = getattr(self._moment, "held", None)
-        if held is not None:
-            self._moment.held = None
-            held.close()
+    def forget_foreseen(self) -> None:
+        """What this thread reads from here on is of later moments: it waits for something, or writes."""
+        self._thread.foreseen = {}
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that commits as a whole at the end, or, on any exception, leaves no trace."""
-        self.end_moment()
-        with self._transaction(writes=True) as connection:
+        self.forget_foreseen()
+        with self._connected("READ COMMITTED", writes=True) as connection, connection.begin():
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_BUSY_SECONDS * 1000}")
             yield connection
 
     def close(self) -> None:
@@ -114,20 +123,17 @@ class StoreDatabase:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+    def _connected(self, isolation: str = "", *, writes: bool = False) -> Iterator[Connection]:
+        """A connection; on a server its transactions are isolated so, and without a word statements are."""
         if os.getpid() != self._process:
             # Connections of the process that forked this one are its own.
             self._engine.dispose(close=False)
             self._process = os.getpid()
         with _translated(self.label), self._engine.connect() as connection:
             options: dict[str, Any] = {"leakcap_writes": writes}
-            server = connection.dialect.name == "postgresql"
-            if server:
-                options["isolation_level"] = "READ COMMITTED" if writes else "REPEATABLE READ"
-            with connection.execution_options(**options).begin():
-                if server and writes:
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_BUSY_SECONDS * 1000}")
-                yield connection
+            if isolation and connection.dialect.name == "postgresql":
+                options["isolation_level"] = isolation
+            yield connection.execution_options(**options)
 
 
 def database_at(url: str, *, create: bool = True) -> StoreDatabase:
@@ -147,14 +153,24 @@ def database_at(url: str, *, create: bool = True) -> StoreDatabase:
             hide_parameters=True,
             logging_name=_QUIET,
             connect_args={"check_same_thread": False},
-            max_overflow=40,
+            pool_size=_TO_A_FILE,
+            max_overflow=0,
+            pool_timeout=_BUSY_SECONDS,
         )
         event.listen(engine, "connect", _configure)
         event.listen(engine, "begin", partial(begin_in_turn, seconds=_BUSY_SECONDS))
         return StoreDatabase(engine, f"sqlite:///{path}")
     label = shown_url(url)
     try:
-        engine = create_engine(parsed, hide_parameters=True, logging_name=_QUIET, max_overflow=10)
+        engine = create_engine(
+            parsed,
+            hide_parameters=True,
+            logging_name=_QUIET,
+            isolation_level="AUTOCOMMIT",
+            pool_size=_TO_A_SERVER,
+            max_overflow=0,
+            pool_timeout=_BUSY_SECONDS,
+        )
     except (ImportError, NoSuchModuleError):
         raise StoreError(
             f"The store `{label}` needs a driver that is not installed. Run "

@@ -20,10 +20,10 @@ from leakcap.service.store.schema import GRANTS, JOBS
 from leakcap.service.store.thresholds import given_back_unbegun
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["Grant", "GrantBook", "role_given"]
+__all__ = ["OF_SUBJECT", "Grant", "GrantBook", "role_given"]
 
 _IN_ORDER = select(GRANTS).order_by(GRANTS.c.dataset, GRANTS.c.subject, GRANTS.c.role)
-_OF_SUBJECT = _IN_ORDER.where(GRANTS.c.subject == bindparam("who"))
+OF_SUBJECT = _IN_ORDER.where(GRANTS.c.subject == bindparam("who"))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class GrantBook:
 
     def of(self, subject: str) -> tuple[Grant, ...]:
         """A person's roles."""
-        return self._found(_OF_SUBJECT, who=subject)
+        return self._found(OF_SUBJECT, who=subject)
 
     def of_dataset(self, dataset: str) -> tuple[Grant, ...]:
         """Who has which role on a data set."""
@@ -93,8 +93,7 @@ class GrantBook:
         return self._found(_IN_ORDER)
 
     def _found(self, asked: Select[Any], **words: str) -> tuple[Grant, ...]:
-        with self._database.reading() as connection:
-            return tuple(_grant(row) for row in connection.execute(asked, words))
+        return tuple(map(_grant, self._database.rows(asked, **words)))
 
 
 def role_given(

@@ -17,10 +17,10 @@ from leakcap.service.store.errors import StateConflict
 from leakcap.service.store.schema import PAUSES
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["Pause", "PauseBook", "pause_ended"]
+__all__ = ["OF_DATASET", "Pause", "PauseBook", "pause_ended"]
 
 _IN_ORDER = select(PAUSES).order_by(PAUSES.c.dataset)
-_OF_DATASET = _IN_ORDER.where(PAUSES.c.dataset == bindparam("of"))
+OF_DATASET = _IN_ORDER.where(PAUSES.c.dataset == bindparam("of"))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class PauseBook:
 
     def of(self, dataset: str) -> Pause | None:
         """The pause of a data set; None where it may be asked."""
-        found = self._found(_OF_DATASET, of=dataset)
+        found = self._found(OF_DATASET, of=dataset)
         return found[0] if found else None
 
     def list(self) -> tuple[Pause, ...]:
@@ -67,11 +67,8 @@ class PauseBook:
         return self._found(_IN_ORDER)
 
     def _found(self, asked: Select[Any], **words: str) -> tuple[Pause, ...]:
-        with self._database.reading() as connection:
-            return tuple(
-                Pause(row.dataset, row.by, row.reason, moment_of(row.time))
-                for row in connection.execute(asked, words)
-            )
+        rows = self._database.rows(asked, **words)
+        return tuple(Pause(row.dataset, row.by, row.reason, moment_of(row.time)) for row in rows)
 
 
 def pause_ended(

@@ -11,6 +11,7 @@ from argon2 import PasswordHasher
 
 from leakcap.ledger.chain import START
 from leakcap.service.store.acts import ActLog, VerifiedActs, append_act
+from leakcap.service.store.admission import admission
 from leakcap.service.store.attempts import AttemptCounter
 from leakcap.service.store.certificates import CertificateBook
 from leakcap.service.store.confirmations import WAITS, ConfirmationBook
@@ -106,13 +107,14 @@ class Store:
             append_act(connection, now, by, "restore the store", details=details)
         return ended
 
-    def one_moment(self) -> AbstractContextManager[None]:
-        """Within, all that this thread reads is of one moment, in one transaction, until `end_moment`."""
-        return self._database.one_moment()
+    def foreseeing(self, presented: str, dataset: str) -> AbstractContextManager[None]:
+        """Within, this thread's request knows whom this token lets in, their roles and the data set's pause:
+        they are looked up now, in one statement, and hold until `forget_foreseen`."""
+        return self._database.foreseen(admission(self._database, presented, dataset))
 
-    def end_moment(self) -> None:
+    def forget_foreseen(self) -> None:
         """What this thread reads from here on is of later moments: it waits for something."""
-        self._database.end_moment()
+        self._database.forget_foreseen()
 
     def close(self) -> None:
         """Let go of the database."""

@@ -28,14 +28,24 @@ from leakcap.service.store.schema import PEOPLE, TOKENS
 from leakcap.service.store.scopes import TokenScope, named_scopes
 from leakcap.service.store.times import Clock, moment_of, stored_time
 
-__all__ = ["SESSION", "TOKEN", "FoundToken", "Issued", "Token", "TokenBook", "looks_like_token"]
+__all__ = [
+    "OF_ID",
+    "SESSION",
+    "TOKEN",
+    "FoundToken",
+    "Issued",
+    "Token",
+    "TokenBook",
+    "id_in",
+    "looks_like_token",
+]
 
 TOKEN, SESSION = "token", "session"
 """The kinds: what a person makes for a program, and what signing in makes."""
 
 _FORM = re.compile(r"lkc_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 # Put together once, and not at each request.
-_OF_ID = (
+OF_ID = (
     select(TOKENS, PEOPLE.c.agent.label("of_agent"), PEOPLE.c.vouched)
     .join(PEOPLE, PEOPLE.c.subject == TOKENS.c.subject)
     .where(TOKENS.c.id == bindparam("id_"), TOKENS.c.revoked.is_(None), PEOPLE.c.removed.is_(None))
@@ -145,8 +155,7 @@ class TokenBook:
         """
         found = _FORM.fullmatch(presented)
         id_, secret = found.groups() if found else ("", "")
-        with self._database.reading() as connection:
-            row = connection.execute(_OF_ID, {"id_": id_}).one_or_none()
+        row = next(iter(self._database.rows(OF_ID, id_=id_)), None)
         same = hmac.compare_digest(_hash(secret), "0" * 64 if row is None else row.hash)
         time = self._clock() if now is None else now
         if row is None or not same or moment_of(row.expires) <= time:
@@ -201,6 +210,12 @@ class TokenBook:
         old = (TOKENS.c.kind == SESSION) & (TOKENS.c.expires < stored_time(before))
         with self._database.writing() as connection:
             return connection.execute(TOKENS.delete().where(old)).rowcount
+
+
+def id_in(presented: str) -> str:
+    """The id in what was presented; empty where that has not a token's form."""
+    found = _FORM.fullmatch(presented)
+    return found.group(1) if found else ""
 
 
 def looks_like_token(presented: str) -> bool:
