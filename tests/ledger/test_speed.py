@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, event
 
-from leakcap.ledger import Caps, Charge, Ledger, Limits, Spend
+from leakcap.ledger import Caps, Charge, Entry, Ledger, Limits, Paid, Request, Spend
+from leakcap.ledger.paying import Payment, pay_alone, paying
+from leakcap.ledger.paying_together import pay_together
 from leakcap.ledger.schema import EVENT, STATE
 
 CAPS = Caps(
@@ -29,8 +32,8 @@ def charge(number: int) -> Charge:
     return Charge("q", f"count where age > {number % 200}", spend, f"analyst {number % 20}")
 
 
-def filled(path: Path, entries: int) -> Ledger:
-    ledger = Ledger.open(f"sqlite:///{path}", dataset="d", policy="0" * 8, caps=CAPS)
+def filled(url: str, entries: int) -> Ledger:
+    ledger = Ledger.open(url, dataset="d", policy="0" * 8, caps=CAPS)
     for start in range(0, entries, 5000):
         count = min(5000, entries - start)
         ids = [e.id for e in ledger.reserve([charge(start + n) for n in range(count)], data="monday")]
@@ -38,7 +41,7 @@ def filled(path: Path, entries: int) -> Ledger:
     return ledger
 
 
-def use(ledger: Ledger, number: int) -> None:
+def spend(ledger: Ledger, number: int) -> None:
     (entry,) = ledger.reserve([charge(number)], data="monday")
     ledger.mark_released([entry.id], answers={entry.id: [[1, 0, 2]]})
     assert ledger.recall([charge(number)], data="monday") != [None]
@@ -47,31 +50,64 @@ def use(ledger: Ledger, number: int) -> None:
     ledger.reserve([charge(number)], data=f"day {number}")
 
 
-def test_no_statement_of_a_spend_reads_all_events(tmp_path: Path) -> None:
+def payment(ledger: Ledger, number: int, name: str, *, fresh: bool) -> Payment[list[Paid[None]]]:
+    def computed(entries: Sequence[Entry]) -> list[tuple[None, list[list[int]]]]:
+        return [(None, [[1, 0, 2]]) for _ in entries]
+
+    asked = charge(number)
+    request = Request.of(asked.analyst, name, name)
+    prepare = lambda places, again: computed  # noqa: E731
+    return paying(
+        ledger, [asked], prepare, data="monday", analyst=asked.analyst, fresh=fresh, request=request
+    )
+
+
+def ask(ledger: Ledger, number: int) -> None:
+    """Under requests' keys, alone: a new question, the same again under its key and another, a fresh one."""
+    for name, fresh in (("a", False), ("a", False), ("b", False), ("c", True)):
+        pay_alone(payment(ledger, 250 + number, f"{name}{number}", fresh=fresh))
+
+
+def ask_together(ledger: Ledger, number: int) -> None:
+    """The same, several in the same transactions."""
+    for name, fresh in (("a", False), ("a", False), ("b", False), ("c", True)):
+        several = [payment(ledger, 250 + i, f"{name}{number} {i}", fresh=fresh) for i in range(4)]
+        for paid in pay_together(ledger, several, before_record=lambda: None):
+            assert isinstance(paid, list), paid
+
+
+def revise(ledger: Ledger, number: int) -> None:
+    """An answer that is withdrawn is looked for by whoever asks for it."""
+    (entry,) = ledger.reserve([charge(280 + number)], data="monday")
+    ledger.mark_released([entry.id], answers={entry.id: [[1, 0, 2]]})
+    ledger.withdraw([entry.id], reason="a mistake", by="owner")
+    assert ledger.recall([charge(280 + number)], data="monday") != [None]
+
+
+@pytest.mark.parametrize("use", [spend, ask, ask_together, revise])
+def test_no_statement_of_a_spend_reads_all_events(tmp_path: Path, use: Callable[[Ledger, int], None]) -> None:
     seen: dict[str, Any] = {}
 
     def note(_c: object, _cursor: object, statement: str, parameters: Any, _x: object, many: bool) -> None:
         if EVENT.name in statement and not many and not statement.startswith("INSERT"):
             seen[statement] = parameters
 
-    with filled(tmp_path / "l.db", 300) as ledger:
+    with filled(f"sqlite:///{tmp_path / 'l.db'}", 300) as ledger:
         event.listen(Engine, "before_cursor_execute", note)
         try:
             for number in range(3):
                 use(ledger, number)
-            event.remove(Engine, "before_cursor_execute", note)
-            plans = {}
-            with ledger._database.reading() as connection:
-                for statement, parameters in seen.items():
-                    found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
-                    plans[statement] = [str(row[3]) for row in found]
-                whole = connection.execute(text(f"EXPLAIN QUERY PLAN SELECT * FROM {EVENT.name}")).all()
         finally:
-            if event.contains(Engine, "before_cursor_execute", note):
-                event.remove(Engine, "before_cursor_execute", note)
-    assert any("SCAN" in str(row[3]) for row in whole)  # that is how reading all of it would look
+            event.remove(Engine, "before_cursor_execute", note)
+        with ledger._database.reading() as connection:
+            asked = [*seen.items(), (f"SELECT * FROM {EVENT.name}", ())]
+            *plans, whole = [
+                [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", given)]
+                for statement, given in asked
+            ]
+    assert any("SCAN" in step for step in whole)  # that is how reading all of it would look
     assert len(plans) >= 4
-    for plan in plans.values():
+    for plan in plans:
         # The state is one row, which may be scanned.
         assert not [step for step in plan if "SCAN" in step and step != f"SCAN {STATE.name}"], plan
 
@@ -79,7 +115,10 @@ def test_no_statement_of_a_spend_reads_all_events(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_spend_at_a_hundred_thousand_entries(tmp_path: Path) -> None:
     """Under 5 ms of computing, and no longer than in a short ledger, whatever else the machine does."""
-    with filled(tmp_path / "l.db", 100_000) as long, filled(tmp_path / "s.db", 100) as short:
+    with (
+        filled(f"sqlite:///{tmp_path / 'l.db'}", 100_000) as long,
+        filled(f"sqlite:///{tmp_path / 's.db'}", 100) as short,
+    ):
         computing, times = [], []
         for number in range(100):
             begun, start = time.process_time(), time.perf_counter()

@@ -19,7 +19,7 @@ from leakcap.ledger.chain import fingerprint
 from leakcap.ledger.details import DATASET
 from leakcap.ledger.events import request_row
 from leakcap.ledger.requests import Asked, RecordedRequest
-from leakcap.ledger.schema import EVENT, VALUES_AT_ONCE
+from leakcap.ledger.schema import EVENT, OF_AN_ENTRY, VALUES_AT_ONCE
 from leakcap.ledger.state import State, held_by
 
 __all__ = [
@@ -34,8 +34,9 @@ __all__ = [
 ]
 
 _ALL = select(EVENT).where(EVENT.c.kind == "request").order_by(EVENT.c.seq)
+# By kinds, too: the index of entries begins with them.
 _ABOUT = select(EVENT.c.entry, EVENT.c.kind, EVENT.c.hash).where(
-    EVENT.c.entry.in_(bindparam("entries", expanding=True))
+    EVENT.c.kind.in_(("reserve", *OF_AN_ENTRY)), EVENT.c.entry.in_(bindparam("entries", expanding=True))
 )
 _BY_KEY = _ALL.where(EVENT.c.memo == bindparam("memo"))
 

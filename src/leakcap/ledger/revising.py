@@ -18,13 +18,12 @@ from leakcap.errors import InvalidQuery, LedgerError
 from leakcap.ledger.details import STREAM
 from leakcap.ledger.editions import Edition
 from leakcap.ledger.events import entries_query, entry_of, note_row
-from leakcap.ledger.schema import EVENT
+from leakcap.ledger.schema import EVENT, REVISING
 from leakcap.ledger.state import State, found_among, held_by
 from leakcap.ledger.told import Revision
 from leakcap.ledger.values import Entry
 
 __all__ = [
-    "KINDS",
     "Revision",
     "pairs_of",
     "require_valid",
@@ -35,10 +34,9 @@ __all__ = [
     "valid_of",
 ]
 
-KINDS = ("revise", "withdraw")
-_ABOUT = select(EVENT).where(EVENT.c.kind.in_(KINDS)).order_by(EVENT.c.seq)
+_ABOUT = select(EVENT).where(EVENT.c.kind.in_(REVISING)).order_by(EVENT.c.seq)
 _OF = select(EVENT.c.entry).where(
-    EVENT.c.kind.in_(KINDS), EVENT.c.entry.in_(bindparam("wanted", expanding=True))
+    EVENT.c.kind.in_(REVISING), EVENT.c.entry.in_(bindparam("wanted", expanding=True))
 )
 
 

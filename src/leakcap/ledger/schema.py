@@ -90,6 +90,11 @@ EVENT = Table(
     Column("hash", Text, nullable=False),
 )
 
+REVISING = ("revise", "withdraw")
+"""The kinds of rows that say what became of an entry's answer."""
+OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress", *REVISING)
+"""The kinds of rows about an entry that an earlier row reserved."""
+
 # An entry is reserved, released and acknowledged once; a repeat carries its own row's number as its batch.
 Index("leakcap_event_once_only", EVENT.c.kind, EVENT.c.entry, EVENT.c.batch, unique=True)
 for _name in ("memo", "data", "analyst", "slot"):

@@ -19,8 +19,7 @@ from leakcap.ledger.measured import charge_covers
 from leakcap.ledger.plan_price import proven
 from leakcap.ledger.policies import texts_of_all
 from leakcap.ledger.requested import memo_of, recorded_request
-from leakcap.ledger.revising import KINDS
-from leakcap.ledger.schema import ACCOUNT, EVENT
+from leakcap.ledger.schema import ACCOUNT, EVENT, OF_AN_ENTRY, REVISING
 from leakcap.ledger.shown import shown_of
 from leakcap.ledger.slots import plan_read
 from leakcap.ledger.state import State, load_state, seed_of, sums_of
@@ -30,9 +29,8 @@ from leakcap.ledger.told import Head
 
 __all__ = ["proven_sums", "verify_chain"]
 
-_OF_AN_ENTRY = ("release", "repeat", "acknowledge", "progress", *KINDS)
 _SPENDING = frozenset(("reserve", "plan", "lost"))
-_KNOWN = _SPENDING | {*_OF_AN_ENTRY, *CLOSING, "amend", "admit", "continue", "request", "restore"}
+_KNOWN = _SPENDING | {*OF_AN_ENTRY, *CLOSING, "amend", "admit", "continue", "request", "restore"}
 """The kinds of all rows but the first, which alone opens the ledger."""
 
 
@@ -103,7 +101,7 @@ class _Seen:
             self.entries += 1
             if row["entry"] != self.entries:
                 self._refuse(expected, "does not carry the next entry's number")
-        elif row["kind"] in _OF_AN_ENTRY and not 1 <= row["entry"] <= self.entries:
+        elif row["kind"] in OF_AN_ENTRY and not 1 <= row["entry"] <= self.entries:
             self._refuse(expected, "speaks of an entry that is not there")
         self._require_not_past_the_end(row)
         self._count(row)
@@ -164,7 +162,7 @@ class _Seen:
             self.left.add(row["entry"])
         elif row["kind"] == "request":
             self._request(row)
-        elif row["kind"] in KINDS:
+        elif row["kind"] in REVISING:
             self._revise(row["entry"], json.loads(row["details"]).get("replaced_by"), row["kind"])
 
     def _revise(self, entry: int, new: int | None, kind: str) -> None:
