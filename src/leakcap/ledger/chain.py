@@ -54,6 +54,8 @@ _CERTIFIED = (
 
 _LONGEST = 200
 _LONGEST_REASON = 1000
+# A column edited to something that leakcap never writes, a blob, still has to hash to something.
+_WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr)
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 
@@ -76,8 +78,7 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
 
 
 def _canonical(fields: Mapping[str, Any]) -> str:
-    # A column edited to something that leakcap never writes, a blob, still has to hash to something.
-    return json.dumps(dict(fields), sort_keys=True, separators=(",", ":"), default=repr)
+    return _WRITER.encode(dict(fields))
 
 
 def certified_text(row: Mapping[str, Any]) -> str:

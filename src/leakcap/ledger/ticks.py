@@ -170,8 +170,7 @@ def _each_times(amounts: Iterable[int | None], count: int) -> Curve:
 
 
 def _sum(column: tuple[int | None, ...]) -> int | None:
-    known = [amount for amount in column if amount is not None]
-    return sum(known) if len(known) == len(column) else None
+    return None if None in column else sum(column)  # type: ignore[arg-type]
 
 
 def _exact(amount: float) -> Fraction:

@@ -12,7 +12,7 @@ up without looking for an overflow row by row.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from sqlglot import exp
@@ -104,12 +104,14 @@ def few_rows(limit: int, summed: exp.Expression) -> exp.Expression:
     return exp.Case(ifs=[exp.If(this=few, true=cast(summed, "BIGINT"))], default=null())
 
 
-def written(tree: exp.Expression, sure: Lowering, *quick: DoubleSums | LongSums) -> SqlStatement:
+def written(
+    tree: exp.Expression, sure: Lowering, quick: Callable[[], Sequence[DoubleSums | LongSums]]
+) -> SqlStatement:
     """The statement in all ways that are exact for some number of rows, if there is something to add up."""
     seed, sums = seed_in(tree), tree_nodes(tree, ExactSum)
     alone = 1 if tree.args.get("group") is None else None
     ways: list[tuple[Callable[[], str], int | None]] = []
-    for lowering in quick if sums else ():
+    for lowering in quick() if sums else ():
         limits = [lowering.limit(node) for node in sums]
         # Of integers without a limit nothing is quicker than in the sure statement.
         if 0 not in limits and (isinstance(lowering, DoubleSums) or any(limits)):

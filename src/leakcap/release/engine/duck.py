@@ -122,10 +122,10 @@ class DuckDB:
             for name, type_ in self._held().items()
         }
         self._require_unicode({node.this.name for node in tree_nodes(tree, ReadColumn, Bin)})
-        sure, doubles = Integers(types), Doubles(types)
         if not self._long:
-            return written(tree, sure, doubles)
-        return written(tree, sure, Doubles(types, long=True), doubles, Longs(types))
+            return written(tree, Integers(types), lambda: (Doubles(types),))
+        quick = lambda: (Doubles(types, long=True), Doubles(types), Longs(types))  # noqa: E731
+        return written(tree, Integers(types), quick)
 
     def check_text(self, names: Iterable[str]) -> None:
         """Look through these columns now, and not when somebody asks: how long it takes hangs on rows."""

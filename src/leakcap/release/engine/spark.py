@@ -84,7 +84,7 @@ class Spark:
             for prefix, name in self._names.items()
         }
         types = self.columns()
-        return written(tree, SparkSQL(types, sources), SparkDoubles(types, sources))
+        return written(tree, SparkSQL(types, sources), lambda: (SparkDoubles(types, sources),))
 
     def run(self, statement: SqlStatement) -> Columns:
         """The result of an aggregate, with integers for whole decimals."""

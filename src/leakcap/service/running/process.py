@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leakcap.service.configuration import Configuration, load_configuration
+from leakcap.service.running.listening import AT_A_TIME, SharedListener
 from leakcap.service.running.log_lines import log_json_lines
 from leakcap.service.tracing import NOBODY, PublicWords, Tracer
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str]) -> None:
     log_json_lines()
     _end_with_parent()
     configuration = load_configuration(file)
-    sockets = [socket.socket(fileno=int(number)) for number in numbers]
+    sockets = [SharedListener(fileno=int(number)) for number in numbers]
     if role == "web":
         _web(configuration, Path(folder), sockets[0])
     elif role == "jobs":
@@ -109,6 +110,7 @@ def _web(configuration: Configuration, folder: Path, listener: socket.socket) ->
                 http=PatientProtocol,
                 ws="none",
                 limit_concurrency=256,
+                backlog=AT_A_TIME,
                 timeout_keep_alive=15,
                 timeout_graceful_shutdown=10,
                 h11_max_incomplete_event_size=32 * 1024,
