@@ -36,6 +36,8 @@ _BEYOND = (duckdb.OutOfRangeException, duckdb.ConversionException)
 # Of 128 bits, and of decimals, DuckDB would make doubles.
 _VECTORS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR"}
 
+_SMALL = 10_000
+"""Rows that one thread reads before another would have begun."""
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Nothing is fetched or loaded because of what a file or a query says.
     "autoload_known_extensions": "false",
@@ -91,6 +93,8 @@ class DuckDB:
             paths = ", ".join(quoted(str(path)) for path in files)
             connection.execute(f"SET allowed_paths = [{paths}]")
         if not locked:
+            if self._is_small():
+                connection.execute("SET threads = 1")
             _lock(connection)
 
     def columns(self) -> dict[str, str]:
@@ -201,6 +205,13 @@ class DuckDB:
         if self._counted is None:
             self._counted = int(self._fetch(f"SELECT COUNT(*) FROM {SOURCE}")[0][0])
         return self._counted
+
+    def _is_small(self) -> bool:
+        """Whether to wake other threads takes longer than what they could do."""
+        counts = [f"(SELECT COUNT(*) FROM {relation})" for relation in self._relations.values()]
+        with suppress(DataError):
+            return int(self._fetch(f"SELECT {' + '.join(counts)}")[0][0]) <= _SMALL
+        return False
 
     def aggregate(self, statement: str, seed: int | None = None) -> list[Cell]:
         """Run an aggregate statement; raises `DataError` without DuckDB's words."""

@@ -35,4 +35,4 @@ def moment_of(stored: str) -> datetime:
     >>> moment_of("2026-11-27T09:00:00.000000Z").hour
     9
     """
-    return datetime.strptime(stored, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(stored)
