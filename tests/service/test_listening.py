@@ -15,11 +15,11 @@ CLIENTS = 24
 
 
 @contextlib.contextmanager
-def knocking(listener: socket.socket) -> Iterator[list[socket.socket]]:
-    """Connections that wait to be taken."""
+def knocking(listener: socket.socket, seconds: float = 10.0) -> Iterator[list[socket.socket]]:
+    """Connections that wait to be taken; each may take so many seconds to be made."""
     with contextlib.ExitStack() as opened:
         yield [
-            opened.enter_context(socket.create_connection(listener.getsockname(), timeout=2.0))
+            opened.enter_context(socket.create_connection(listener.getsockname(), timeout=seconds))
             for _ in range(CLIENTS)
         ]
 
@@ -70,5 +70,5 @@ def test_as_many_may_wait_as_before(kind: type[socket.socket]) -> None:
             with knocking(listener) as waiting:
                 assert len(waiting) == CLIENTS
         else:
-            with pytest.raises(TimeoutError), knocking(listener):
+            with pytest.raises(TimeoutError), knocking(listener, seconds=0.3):
                 pass

@@ -53,9 +53,13 @@ def answer_calls(
 ) -> None:
     """Answer calls on a socket until the process is ended."""
     tables = OpenTables(configuration.data)
+    rehearsed = False
     for dataset in configuration.data:
         with contextlib.suppress(LeakcapError):
-            _rehearse(tables.of(dataset, ""))
+            table = tables.of(dataset, "")
+            if not rehearsed:
+                _rehearse(table)
+                rehearsed = True
     signal.signal(signal.SIGALRM, _out_of_time)
     waiting = WaitingCalls(listener, configuration.tick / FASTER)
     # What is there stays until the end: it is not looked through for garbage time and again.
