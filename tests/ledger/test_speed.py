@@ -56,9 +56,14 @@ def payment(ledger: Ledger, number: int, name: str, *, fresh: bool) -> Payment[l
 
     asked = charge(number)
     request = Request.of(asked.analyst, name, name)
-    prepare = lambda places, again: computed  # noqa: E731
     return paying(
-        ledger, [asked], prepare, data="monday", analyst=asked.analyst, fresh=fresh, request=request
+        ledger,
+        [asked],
+        lambda places, again: computed,
+        data="monday",
+        analyst=asked.analyst,
+        fresh=fresh,
+        request=request,
     )
 
 

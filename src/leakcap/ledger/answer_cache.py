@@ -21,7 +21,7 @@ from sqlalchemy import Connection, bindparam, select
 from leakcap.errors import LedgerError
 from leakcap.ledger.chain import row_hash
 from leakcap.ledger.details import as_asked, people_from
-from leakcap.ledger.schema import EVENT
+from leakcap.ledger.schema import EVENT, REVISING
 from leakcap.ledger.state import State, found_among, held_by
 from leakcap.ledger.ticks import AMOUNTS, Ticks
 from leakcap.ledger.told import Answer, ProgressStep
@@ -53,7 +53,7 @@ _ASKED = (
 _BY_KEY = _ASKED.where(EVENT.c.memo == bindparam("key")).limit(100)
 _KNOWN = select(EVENT.c.memo).where(EVENT.c.memo.in_(bindparam("wanted", expanding=True))).distinct()
 _RESERVED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "reserve")
-_REVISED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind.in_(("revise", "withdraw")))
+_REVISED = select(EVENT).where(EVENT.c.entry == bindparam("entry"), EVENT.c.kind.in_(REVISING))
 _WENT_ON = select(EVENT).where(
     EVENT.c.entry == bindparam("entry"), EVENT.c.kind == "progress", EVENT.c.batch == bindparam("step")
 )

@@ -128,8 +128,9 @@ class DuckDB:
         self._require_unicode({node.this.name for node in tree_nodes(tree, ReadColumn, Bin)})
         if not self._long:
             return written(tree, Integers(types), lambda: (Doubles(types),))
-        quick = lambda: (Doubles(types, long=True), Doubles(types), Longs(types))  # noqa: E731
-        return written(tree, Integers(types), quick)
+        return written(
+            tree, Integers(types), lambda: (Doubles(types, long=True), Doubles(types), Longs(types))
+        )
 
     def check_text(self, names: Iterable[str]) -> None:
         """Look through these columns now, and not when somebody asks: how long it takes hangs on rows."""

@@ -23,6 +23,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.service.configuration import Configuration, load_configuration
 from leakcap.service.running.checking import require_fit
 from leakcap.service.running.continuing import require_continued
+from leakcap.service.running.listening import QUEUE
 from leakcap.service.store import Store
 
 __all__ = ["Supervisor", "run"]
@@ -135,7 +136,7 @@ def listening(configuration: Configuration) -> socket.socket:
         raise InvalidParameter(
             f"`listen` must be a free address of this machine. Got {configuration.listen}."
         ) from None
-    listener.listen(1024)
+    listener.listen(QUEUE)
     return listener
 
 
@@ -143,7 +144,7 @@ def _local(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
     os.chmod(path, 0o600)
-    listener.listen(1024)
+    listener.listen(QUEUE)
     return listener
 
 

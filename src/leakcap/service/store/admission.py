@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Table, bindparam
 
-from leakcap.service.store.database import Foreseen, StoreDatabase
+from leakcap.service.store.database import LookedUp, StoreDatabase
 from leakcap.service.store.grants import OF_SUBJECT
 from leakcap.service.store.pauses import OF_DATASET
 from leakcap.service.store.schema import GRANTS, PAUSES, TOKENS
-from leakcap.service.store.tokens import OF_ID, id_in
+from leakcap.service.store.tokens import OF_ID, parts_of
 
 __all__ = ["admission"]
 
@@ -28,10 +28,10 @@ _ALL = (
 )
 
 
-def admission(database: StoreDatabase, presented: str, dataset: str) -> Foreseen:
+def admission(database: StoreDatabase, presented: str, dataset: str) -> LookedUp:
     """What the books find for whoever presents this token and asks about this data set; nothing where it has
     not a token's form."""
-    id_ = id_in(presented)
+    id_, _ = parts_of(presented)
     if not id_:
         return {}
     rows = database.rows(_ALL, id_=id_, of=dataset)

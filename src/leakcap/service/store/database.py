@@ -34,7 +34,7 @@ from leakcap.errors import InvalidParameter
 from leakcap.ledger.database import begin_in_turn, in_turn
 from leakcap.service.store.errors import StoreError
 
-__all__ = ["Foreseen", "StoreDatabase", "database_at"]
+__all__ = ["LookedUp", "StoreDatabase", "database_at"]
 
 _BUSY_SECONDS = 30
 _RESTED = 0.1
@@ -67,7 +67,7 @@ _PLAIN = (
 )
 
 
-Foreseen: TypeAlias = Mapping[tuple[Any, ...], Sequence[Any]]
+LookedUp: TypeAlias = Mapping[tuple[Any, ...], Sequence[Any]]
 """The rows of statements with their words, which were looked up before they are asked for."""
 
 
@@ -89,7 +89,7 @@ class StoreDatabase:
 
     def rows(self, asked: Select[Any], **words: str) -> Sequence[Any]:
         """The rows of one statement with these words, by itself or as they were foreseen."""
-        foreseen: Foreseen = getattr(self._thread, "foreseen", {})
+        foreseen: LookedUp = getattr(self._thread, "foreseen", {})
         found = foreseen.get((asked, *words.values()))
         if found is not None:
             return found
@@ -97,7 +97,7 @@ class StoreDatabase:
             return connection.execute(asked, words).all()
 
     @contextmanager
-    def foreseen(self, found: Foreseen) -> Iterator[None]:
+    def foreseen(self, found: LookedUp) -> Iterator[None]:
         """Within, this thread has these rows, which were looked up just now, until `forget_foreseen`."""
         self._thread.foreseen = found
         try:

@@ -36,8 +36,8 @@ __all__ = [
     "Issued",
     "Token",
     "TokenBook",
-    "id_in",
     "looks_like_token",
+    "parts_of",
 ]
 
 TOKEN, SESSION = "token", "session"
@@ -153,8 +153,7 @@ class TokenBook:
 
         A wrong secret takes as long with a known id as with an unknown one.
         """
-        found = _FORM.fullmatch(presented)
-        id_, secret = found.groups() if found else ("", "")
+        id_, secret = parts_of(presented)
         row = next(iter(self._database.rows(OF_ID, id_=id_)), None)
         same = hmac.compare_digest(_hash(secret), "0" * 64 if row is None else row.hash)
         time = self._clock() if now is None else now
@@ -212,10 +211,10 @@ class TokenBook:
             return connection.execute(TOKENS.delete().where(old)).rowcount
 
 
-def id_in(presented: str) -> str:
-    """The id in what was presented; empty where that has not a token's form."""
+def parts_of(presented: str) -> tuple[str, str]:
+    """The id and the secret in what was presented; both empty where that has not a token's form."""
     found = _FORM.fullmatch(presented)
-    return found.group(1) if found else ""
+    return (found[1], found[2]) if found else ("", "")
 
 
 def looks_like_token(presented: str) -> bool:
